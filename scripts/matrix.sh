@@ -53,6 +53,8 @@ import json, sys
 print(*(row["name"] for row in json.load(sys.stdin) if row["details"]["known_answers"]), sep=",")
 ')}
 # What `make test` has a sample of, or every other day.
+once "automata" "$testkit" automata
+once "automata-random" "$testkit" automata --random 2000
 once "crates" env CRATES=all HEADRACE_COMPILERS=all HEADRACE_NAMES=all HEADRACE_WHOLE=all SAMPLE_SECONDS=1000000 scripts/crate_tests.py checked
 first=yes
 for compiler in gcc clang; do

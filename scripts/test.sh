@@ -9,7 +9,9 @@ cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
 report=$(mktemp)
 aside=$(mktemp -d)
-trap 'rm -rf "$report" "$aside"' EXIT
+trap '[ -z "${beside_process:-}" ] || kill "$beside_process" 2>/dev/null; rm -rf "$report" "$aside"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 passed=0 failed=0 not_run=0
 start=$(date +%s)
 
@@ -45,7 +47,10 @@ beside() { # beside NAME COMMAND…
     (
         began=$(date +%s)
         status=0
-        "$@" >"$aside/text" 2>&1 </dev/null || status=$?
+        "$@" >"$aside/text" 2>&1 </dev/null &
+        child=$!
+        trap 'kill "$child"; exit 143' TERM
+        wait "$child" || status=$?
         echo "$status $(($(date +%s) - began))" >"$aside/end"
     ) &
     beside_process=$!
@@ -54,6 +59,7 @@ beside() { # beside NAME COMMAND…
 wait_beside() {
     [ -n "${beside_process:-}" ] || return 0
     wait "$beside_process"
+    beside_process=
     read -r status took <"$aside/end" || status=1 took=0
     echo
     echo "=== $beside_name"
@@ -97,7 +103,7 @@ testkit="$target/checked/headrace-testkit"
 
 if $cargo fmt --version >/dev/null 2>&1; then
     # Files that a macro declares, as the registry of passes does, are not found by themselves.
-    step "formatted code" $cargo fmt --all --check -- crates/transform/src/passes/*.rs
+    step "formatted code" $cargo fmt --all --check -- crates/transform/src/passes/*.rs crates/transform/src/passes/*/mod.rs
 else
     skip "formatted code" "no rustfmt"
 fi

@@ -780,6 +780,17 @@ pub struct HardwareArgs {
     pub wide_ports: bool,
 }
 
+impl HardwareArgs {
+    /// The words of a command line that say the same.
+    pub fn words(self) -> Vec<String> {
+        let mut words = Vec::new();
+        words.extend(self.datapath.then(|| "--datapath".to_owned()));
+        words.extend((self.rounds != 1).then(|| format!("--rounds {}", self.rounds)));
+        words.extend(self.wide_ports.then(|| "--wide-ports".to_owned()));
+        words
+    }
+}
+
 /// Arguments of `demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {

@@ -282,10 +282,10 @@ fn choices_by_priority_and_data_and_circles_are_modelled() {
     );
     let project = folder.build("promela", &["Circle.nl"]);
     let (free, said) = check(&project, "deadlock", "Circle", &[]);
-    assert!(!free && said.contains("circle a") && said.contains("wait b.back In 0 of 1"), "{said}");
+    assert!(!free && said.contains("cycle a") && said.contains("wait b.back In 0 of 1"), "{said}");
     let (status, said) = replayed(&project, "Circle.nl", "Circle", &[]);
     assert_eq!(status, Some(3), "{said}");
-    assert!(said.contains("in a circle wait for tokens: a, b"), "{said}");
+    assert!(said.contains("in a cycle wait for tokens: a, b"), "{said}");
 }
 
 #[test]

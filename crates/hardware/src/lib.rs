@@ -73,7 +73,7 @@ pub struct Options {
     /// Lists of more bits lie in memories.
     pub register_bits: u64,
     /// Loops with constant bounds are written out up to so many iterations,
-    pub unrolled_passes: u32,
+    pub unrolled_iterations: u32,
     /// up to so many assignments of all of them together,
     pub unrolled_steps: usize,
     /// and up to so many levels of logic behind one another, or twice as many as one iteration has.
@@ -103,7 +103,7 @@ impl Default for Options {
         Self {
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             register_bits: 2048,
-            unrolled_passes: 64,
+            unrolled_iterations: 64,
             unrolled_steps: 512,
             chained_levels: 24,
             datapath: Datapath::default(),

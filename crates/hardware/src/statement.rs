@@ -96,7 +96,7 @@ impl<'a> Code<'a> {
     /// Does something for all numbers below `n`: written out where that is short, else in a loop.
     pub(crate) fn count(&mut self, like: &str, n: u32, mut of: impl FnMut(&mut Self, Expr)) {
         let bits = headrace_rtl::index_bits(u64::from(n) + 1).max(1);
-        if n <= self.options.unrolled_passes {
+        if n <= self.options.unrolled_iterations {
             let ((), all) = self.inside(|code| (0..n).for_each(|i| of(code, Expr::number(bits, u64::from(i)))));
             if step::all_simple(&all) && step::size(&all) <= self.options.unrolled_steps {
                 return self.steps.extend(all);
@@ -154,7 +154,7 @@ impl<'a> Code<'a> {
     /// Writes all iterations of a loop out, where that takes one cycle and is short; says whether.
     fn written_out(&mut self, variable: LocalId, first: &Int, last: &Int, body: &[ir::Stmt]) -> bool {
         let iterations = last.sub(first).add(&Int::from(1i64)).to_u64().unwrap_or(u64::MAX);
-        if iterations > u64::from(self.options.unrolled_passes) {
+        if iterations > u64::from(self.options.unrolled_iterations) {
             return false;
         }
         let unfixed = self.frame.slots[variable.index()].clone();

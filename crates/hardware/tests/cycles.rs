@@ -131,7 +131,7 @@ fn lists_in_memories_and_in_registers_give_the_same() {
     )]);
     let tokens: Vec<u64> = (0..20).map(|i| i * 37 % 256).collect();
     let (registers, fast) = run(&design(&network), &[("In", 8, &tokens)], 20);
-    let options = Options { register_bits: 16, unrolled_passes: 0, ..Options::default() };
+    let options = Options { register_bits: 16, unrolled_iterations: 0, ..Options::default() };
     let in_memory = lower(&network, &options).expect("all of it has a place in hardware");
     assert_eq!(verify(&in_memory), Vec::<String>::new());
     assert!(in_memory.modules[0].memories.iter().any(|memory| memory.depth == 8));

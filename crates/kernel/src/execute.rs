@@ -1,6 +1,6 @@
 //! The evaluator of control automata: what their states, decisions, transitions and counted loops mean.
 //!
-//! It is the definition that iterations and printers are held to, and itself is held to the interpreter of networks.
+//! It is the definition that passes and printers are held to, and itself is held to the interpreter of networks.
 //! Tokens of all input ports are there from the beginning; it goes on until a state needs more, nothing can happen any
 //! more, or the automaton leaves.
 

@@ -1,4 +1,4 @@
-//! The verifier: whether an automaton keeps to what iterations and printers rely on.
+//! The verifier: whether an automaton keeps to what passes and printers rely on.
 //!
 //! Verified:
 //!
@@ -275,12 +275,13 @@ impl Verifier<'_> {
                 Effect::While { before, condition, body, .. } => {
                     self.effects(path, before, loads);
                     self.value(path, *condition, Some(1), loads);
-                    self.effects(path, body, loads);
+                    // It may not run at all.
+                    self.effects(path, body, &mut loads.clone());
                 }
                 Effect::If { condition, then, otherwise } => {
                     self.value(path, *condition, Some(1), loads);
-                    self.effects(path, then, loads);
-                    self.effects(path, otherwise, loads);
+                    self.effects(path, then, &mut loads.clone());
+                    self.effects(path, otherwise, &mut loads.clone());
                 }
             }
         }
@@ -319,7 +320,8 @@ impl Verifier<'_> {
             let counts = match one.carry {
                 Carry::Counter { counter, lo } => body.counters.get(counter).is_some_and(|counter| {
                     let width = self.object(one.object).map_or(0, |object| object.width);
-                    counter.start.index() < body.graph.len() && lo + width <= body.graph.width(counter.start)
+                    counter.start.index() < body.graph.len()
+                        && lo.checked_add(width).is_some_and(|end| end <= body.graph.width(counter.start))
                 }),
                 Carry::Delay | Carry::True => true,
             };

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 /// Fields of the record that all functions of a network may share.
 pub(crate) mod control {
-    /// CountedPaths and firings without tokens that are left: `U64`.
+    /// Rounds and firings without tokens that are left: `U64`.
     pub(crate) const BUDGET: u32 = 0;
     /// There were none left: `Bool`.
     pub(crate) const LIMITED: u32 = 1;

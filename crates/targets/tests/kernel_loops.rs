@@ -262,7 +262,7 @@ fn sums_that_were_taken_out_do_what_loops_mean() {
 }
 
 #[test]
-fn passes_that_differ_from_piece_to_piece_stay_whole() {
+fn iterations_that_differ_from_piece_to_piece_stay_whole() {
     let machine = &MACHINES[0];
     let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
     let splits = |body: &Loop| print_loop(body, machine, Strategy::Pieces, &names).is_ok();

@@ -188,7 +188,7 @@ fn helped(text: &str, set: &str, operation: &str, define: &[&str]) -> (u32, u32)
 }
 
 #[test]
-fn passes_that_do_not_need_each_other_are_divided() {
+fn iterations_that_do_not_need_each_other_are_divided() {
     let (parts, _) = helped("ctl.codec.base64.Base64Encode", "base64", "encode", &["-DOUTPUT=1"]);
     assert!(parts > 2, "{parts} parts");
 }

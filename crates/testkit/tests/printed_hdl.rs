@@ -65,7 +65,7 @@ impl One {
     /// Every fourth has small registers, so that lists lie in memories and loops stay loops.
     fn options(&self) -> Options {
         let usual = Options { fifo_tokens: self.fifo_tokens, ..Options::default() };
-        if self.seed % 4 == 3 { Options { register_bits: 64, unrolled_passes: 1, ..usual } } else { usual }
+        if self.seed % 4 == 3 { Options { register_bits: 64, unrolled_iterations: 1, ..usual } } else { usual }
     }
 }
 

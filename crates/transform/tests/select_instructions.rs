@@ -1,4 +1,4 @@
-//! CountedPaths of a block cipher, however written, become the instructions that compute them.
+//! Rounds of a block cipher, however written, become the instructions that compute them.
 
 mod blocks;
 

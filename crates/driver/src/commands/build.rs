@@ -61,6 +61,13 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     if arguments.small && target.name != "c" {
         return Err(Failure::usage(format!("--small: target {} makes nothing small; c does", target.name)));
     }
+    if !arguments.hardware.words().is_empty() && !matches!(target.name, "verilog" | "vhdl") {
+        let what = arguments.hardware.words().join(" ");
+        return Err(Failure::usage(format!("{what}: target {} makes no hardware; verilog and vhdl do", target.name)));
+    }
+    if (!arguments.passes.is_empty() || arguments.pass_limit.is_some()) && arguments.small {
+        return Err(Failure::usage("--passes, --pass-limit: small code goes through no passes"));
+    }
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
     let beside = if arguments.force { Beside::Force } else { Beside::Nothing };
     project_folder::check(folder, beside)?;
@@ -217,9 +224,7 @@ pub(super) fn options(arguments: &BuildArgs) -> Outcome<Options> {
     words.extend(arguments.small.then(|| "--small".to_owned()));
     words.extend(arguments.main.then(|| "--main".to_owned()));
     words.extend(arguments.tune.then(|| "--tune".to_owned()));
-    words.extend(arguments.hardware.datapath.then(|| "--datapath".to_owned()));
-    words.extend((arguments.hardware.rounds != 1).then(|| format!("--rounds {}", arguments.hardware.rounds)));
-    words.extend(arguments.hardware.wide_ports.then(|| "--wide-ports".to_owned()));
+    words.extend(arguments.hardware.words());
     words.extend((!arguments.passes.is_empty()).then(|| format!("--passes={}", arguments.passes.join(","))));
     words.extend(arguments.pass_limit.map(|limit| format!("--pass-limit {limit}")));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));

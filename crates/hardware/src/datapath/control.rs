@@ -41,6 +41,10 @@ fn of_ports(
 ) -> Result<Vec<u64>, String> {
     let mut beats = vec![0u64; n];
     for (port, tokens) in counts.filter(|(_, tokens)| *tokens > 0) {
+        let bits = tokens.saturating_mul(u64::from(ports[port].ty.width().max(1)));
+        if bits > crate::actor::MAX_WINDOW_BITS {
+            return Err(format!("port `{}` moves {bits} bits at once", ports[port].name));
+        }
         let beat = &mut beats[port];
         if *beat != 0 && *beat != tokens {
             let name = &ports[port].name;
@@ -141,17 +145,19 @@ fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64]) -> Vec
     };
     let (into, out) = (beats(&network.inputs, taken), beats(&network.outputs, given));
     if !into.is_empty() || !out.is_empty() {
-        let joint = if into.is_empty() || out.is_empty() { "" } else { "; " };
-        about.push(format!("At once it takes and gives: {into}{joint}{out}."));
+        about.extend((!into.is_empty()).then(|| format!("Takes at once: {into}.")));
+        about.extend((!out.is_empty()).then(|| format!("Gives at once: {out}.")));
     }
     if let Some(last) = plans.iter().map(|plan| plan.last).filter(|last| *last > 0).max() {
-        about.push(format!("Initiation interval: {last} clock cycles, from one block to the next."));
         about.push(format!(
-            "Latency: {} clock cycles, from all tokens of a block to the first that comes out.",
+            "Initiation interval of its longest task: {last} clock cycles; ports that move single tokens may take longer."
+        ));
+        about.push(format!(
+            "Latency of that: {} clock cycles, from all tokens of a block to the first that comes out.",
             last + 1
         ));
     } else {
-        about.push("Initiation interval and latency: 1 clock cycle.".to_owned());
+        about.push("Every task takes one clock cycle; a block may be several tasks.".to_owned());
     }
     about
 }

@@ -62,6 +62,9 @@ impl Unit {
     /// Why it is none, or not worth it, as a sentence without a full stop.
     pub(crate) fn of(network: &Network, options: &Options) -> Result<Self, String> {
         let region = Region::of(network)?.without_dead_stores();
+        if region.tasks.is_empty() {
+            return Err("nothing in it ever fires".to_owned());
+        }
         let (taken, given) = control::beats(network, &region)?;
         let (region, mut plans) = planned(region, options.rounds_per_cycle);
         let region = share::shared(region, &mut plans);

@@ -43,6 +43,9 @@ fn together(region: &Region, a: usize, b: usize) -> Option<Region> {
         found.map(|found| (at, found))
     });
     let outputs: Vec<(usize, usize)> = outputs.collect();
+    if stores.is_empty() && outputs.is_empty() {
+        return None;
+    }
     let mut new = region.clone();
     let begins = ObjectId(new.objects.len() as u32);
     let name = format!("t{b}_begins");

@@ -37,6 +37,19 @@ impl Code<'_> {
         let is_bytes = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(8));
         let is_word = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(32));
         let Some((place, word)) = folded::stored_word(statements, &is_bytes, &is_word) else { return false };
+        // What is not proven to lie inside is kept inside byte by byte.
+        let dims = self.type_of(place.root).dims.clone();
+        let is_inside = |statement: &Stmt| match &statement.kind {
+            StmtKind::Assign(place, _) => place
+                .indices
+                .iter()
+                .zip(&dims)
+                .all(|(index, &size)| super::node::index_proven(&self.node(index).range, size)),
+            _ => false,
+        };
+        if !statements[..folded::WORD_BYTES].iter().all(is_inside) {
+            return false;
+        }
         let word = self.load(word);
         let to = self.place(place);
         self.line(&format!("hr_small_store(&{to}, {});", word.text));
@@ -282,9 +295,14 @@ impl Code<'_> {
                     small.map_or(1, |iterations| folded::iterations_in_a_row(&self.locals, iterations, body));
                 let is_bytes = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(8));
                 let lists = small.and_then(|_| folded::xor_of_lists(variable.index(), body, &is_bytes));
-                if let (Some(iterations), Some(low), Some(lists)) =
-                    (small, low.constant.as_ref().and_then(Int::to_u64), lists)
-                {
+                let first = low.constant.as_ref().and_then(Int::to_u64);
+                let is_inside = |one: &Place| {
+                    let end = first.zip(small).and_then(|(first, iterations)| first.checked_add(iterations));
+                    let size = self.type_of(one.root).dims.first().map(|&size| u64::from(size));
+                    end.zip(size).is_some_and(|(end, size)| end <= size)
+                };
+                let lists = lists.filter(|lists| lists.iter().all(|one| is_inside(one)));
+                if let (Some(iterations), Some(low), Some(lists)) = (small, first, lists) {
                     let [to, a, b] = lists.map(|place| {
                         let whole = Place { indices: Vec::new(), ..place.clone() };
                         let text = self.list(&whole);

@@ -115,7 +115,7 @@ fn project(title: &str, models: Vec<Model>, options: &Options) -> Files {
          depends on them, either way is gone. A choice of messages comes in, one after another in any order, any number of them;\n\
          their strings may hold anything. What comes out is taken at once.\n\n\
          A *deadlock* is a stop at which tokens that come in find no room, an action that is enabled waits for room, or actors\n\
-         wait for tokens from each other in a circle. A network at which nothing more comes in may stop otherwise, and one with\n\
+         wait for tokens from each other in a cycle. A network at which nothing more comes in may stop otherwise, and one with\n\
          a source that never waits does not stop at all. Models do\n\
          all that their networks do, so none in a model is none in the network, with these messages and sizes of FIFOs. A\n\
          deadlock that depends on choices of data may be one of the model alone: `headrace analyze NETWORK --firings FILE`\n\
@@ -128,7 +128,7 @@ fn project(title: &str, models: Vec<Model>, options: &Options) -> Files {
          `build/MODEL-deadlock.firings` has the way to a deadlock: `message N` and `give PORT N` for what comes in, `fire\n\
          INSTANCE.ACTION`, `find INSTANCE true: CONDITION` where a choice depends on data; after `rest` what is left in which FIFO\n\
          (`left`), what waits for room (`room`) or tokens (`wait`: those that are there, those needed), inputs that found no\n\
-         room (`undelivered`), and who waits in a circle (`circle`).\n",
+         room (`undelivered`), and who waits in a cycle (`cycle`).\n",
         options.command.replace('\n', " ")
     );
     for model in models {

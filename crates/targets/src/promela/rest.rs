@@ -4,7 +4,7 @@
 //!
 //! * something that is to come in finds no room (an input with any number of tokens always has another),
 //! * an action that is enabled waits for room, or
-//! * instances wait for each other in a circle: the largest set of instances each of which has actions that lack tokens, all of
+//! * instances wait for each other in a cycle: the largest set of instances each of which has actions that lack tokens, all of
 //!   them tokens that another of the set would have to make.
 
 use super::model::Model;
@@ -32,22 +32,22 @@ impl Waiting {
         format!("({when}({}))", lacks.join(" || "))
     }
 
-    /// It lacks tokens, but none that an instance of the circle would have to make.
+    /// It lacks tokens, but none that an instance of the cycle would have to make.
     fn may_go_on(&self, model: &Model<'_>) -> String {
-        let in_circle: Vec<String> = self
+        let in_cycle: Vec<String> = self
             .needs
             .iter()
             .filter_map(|(fifo, n)| match model.network.connections[*fifo].source {
                 Endpoint::Instance(writer, _) => {
-                    Some(format!("(n_{} < {n} && circle[{}])", model.named.fifos[*fifo], writer.index()))
+                    Some(format!("(n_{} < {n} && cycle[{}])", model.named.fifos[*fifo], writer.index()))
                 }
                 Endpoint::Boundary(_) => None,
             })
             .collect();
-        if in_circle.is_empty() {
+        if in_cycle.is_empty() {
             self.lacks(model)
         } else {
-            format!("({} && !({}))", self.lacks(model), in_circle.join(" || "))
+            format!("({} && !({}))", self.lacks(model), in_cycle.join(" || "))
         }
     }
 }
@@ -85,7 +85,7 @@ pub(super) fn print(model: &Model<'_>, text: &mut String, rules: &[Vec<Rule>]) {
     let waiting = waiting(model);
     let _ = write!(
         text,
-        "/* Nothing goes on: whether that is a deadlock, and what waits for what. */\nbit deadlock;\nbit circle[{}];\n\
+        "/* Nothing goes on: whether that is a deadlock, and what waits for what. */\nbit deadlock;\nbit cycle[{}];\n\
          active proctype rest() {{\n  timeout ->\n#ifndef OVERFLOW\n  d_step {{\n    printf(\"> rest\\n\");\n",
         n.max(1)
     );
@@ -152,7 +152,7 @@ pub(super) fn print(model: &Model<'_>, text: &mut String, rules: &[Vec<Rule>]) {
     for at in 0..n {
         let lacks: Vec<String> = of(at).map(|wait| wait.lacks(model)).collect();
         if !lacks.is_empty() {
-            let _ = writeln!(text, "    circle[{at}] = {};", lacks.join(" || "));
+            let _ = writeln!(text, "    cycle[{at}] = {};", lacks.join(" || "));
         }
     }
     text.push_str("    i = 1;\n    do\n    :: i > 0 -> i = 0;\n");
@@ -161,7 +161,7 @@ pub(super) fn print(model: &Model<'_>, text: &mut String, rules: &[Vec<Rule>]) {
         if !may.is_empty() {
             let _ = writeln!(
                 text,
-                "      if :: circle[{at}] && ({}) -> circle[{at}] = 0; i = 1 :: else fi;",
+                "      if :: cycle[{at}] && ({}) -> cycle[{at}] = 0; i = 1 :: else fi;",
                 may.join(" || ")
             );
         }
@@ -170,7 +170,7 @@ pub(super) fn print(model: &Model<'_>, text: &mut String, rules: &[Vec<Rule>]) {
     for (at, instance) in network.instances.iter().enumerate() {
         let _ = writeln!(
             text,
-            "    if :: circle[{at}] -> deadlock = 1; printf(\"> circle {}\\n\") :: else fi;",
+            "    if :: cycle[{at}] -> deadlock = 1; printf(\"> cycle {}\\n\") :: else fi;",
             instance.name
         );
     }

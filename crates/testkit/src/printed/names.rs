@@ -79,7 +79,7 @@ const MADE: &str = "\
     init step run state network clear key message update final write read inspect firings control part partitions context \
     scheduled self fired budget out self_ started blocked scalars lists Context Control Host Status fsm_state zero zero_Control \
     init_2 init_2_2 state_ state__ x x_ x__ x_x x_x_x A a a_b b_c a_b_c a_ b_ a__b tokens n_tokens bytes at room first there \
-    i0 i1 i n s v p w passes t0 t1 v0 V0 c0 label_0 loop_0 kernel_0 table_0 TABLE_0 returned host host_x whole_x TEXTS_x \
+    i0 i1 i n s v p w iterations n_iterations words0_ t0 t1 v0 V0 c0 label_0 loop_0 kernel_0 table_0 TABLE_0 returned host host_x whole_x TEXTS_x \
     names_init names_scalars names_lists names_fire names_fire_2 Names Names_2 Top Top_2 Network Names_init Names_lists \
     write_In read_Out waiting_Out write_In_bytes In_bytes Out_room lacks_room limited stopped depth \
     size length length_ name prototype constructor toString valueOf hasOwnProperty get set \

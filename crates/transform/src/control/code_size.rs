@@ -35,7 +35,7 @@ pub struct Brevity<'a> {
 type Known = FxHashMap<Vec<Effect>, Option<Rc<Block>>>;
 
 impl<'a> Brevity<'a> {
-    /// Looks at the transitions of an automaton. CountedPaths of those with more than `most_values` values are loops
+    /// Looks at the transitions of an automaton. Rounds of those with more than `most_values` values are loops
     /// that registers hold.
     pub fn of(automaton: &'a Automaton, most_values: Option<usize>) -> Self {
         let next = |state: &super::ControlState| {

@@ -310,7 +310,7 @@ fn chosen(graph: &mut Graph, way: &Together, condition: NodeId, holds: bool) -> 
     Some(out)
 }
 
-/// CountedPaths in a graph of their own.
+/// Counted paths in a graph of their own.
 fn packed(graph: &Graph, ways: Vec<CountedPath>, last: Option<LastIteration>) -> CountedPaths {
     let mut roots = Vec::new();
     for way in ways.iter().chain(last.iter().map(|last| &last.way)) {

@@ -27,7 +27,7 @@ const STEPS: usize = 2_000;
 const WORK: usize = 2_000_000;
 
 /// Cycles that are looked at for each state.
-const CIRCLES: usize = 16;
+const CYCLES: usize = 16;
 
 /// Finds the loops of all states.
 pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
@@ -80,13 +80,13 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
             let others: Vec<(usize, Vec<&Way>)> = (0..open.len())
                 .filter(|&other| other != number && tokens(&open[other]) == tokens(cycle))
                 .filter_map(|other| through(&open[other]).map(|cut| (other, turned(&open[other], cut))))
-                .take(CIRCLES)
+                .take(CYCLES)
                 .collect();
             let inner = turned(cycle, cut);
             let (numbers, mut others): (Vec<usize>, Vec<Vec<&Way>>) = others.into_iter().unzip();
             // What moves no token and comes back, and then the cycle, is a longer cycle through its state.
             let idle = idle.iter().filter_map(|idle| through(idle).map(|cut| turned(idle, cut)));
-            others.extend(idle.take(CIRCLES).map(|idle| [idle, inner.clone()].concat()));
+            others.extend(idle.take(CYCLES).map(|idle| [idle, inner.clone()].concat()));
             if others.is_empty() || work > WORK {
                 return None;
             }
@@ -188,7 +188,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn go_on(&mut self, at: usize, decisions: usize) {
         self.steps += 1;
-        if decisions >= DECISIONS || self.found.moving.len() >= CIRCLES || self.steps > STEPS {
+        if decisions >= DECISIONS || self.found.moving.len() >= CYCLES || self.steps > STEPS {
             return;
         }
         self.on_path.insert(at);

@@ -14,7 +14,7 @@
 //! values on pairs of unit vectors; they are computed, 256 at a time. A token bit adds to the bit of `x` with which it
 //! shares all values.
 //!
-//! In kernels that run once `a` may also be elements, [`Added::Elements`].
+//! In transitions that run once `a` may also be elements, [`Added::Elements`].
 //!
 //! Requires: all carries that are [`Carry::True`] belong to the recurrence, 128 bits of them; `a` are sixteen bytes of
 //! one port or of one object. Establishes: the loop that is left has none.

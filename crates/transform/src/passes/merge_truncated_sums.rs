@@ -8,9 +8,9 @@
 //! A counter in bytes is a sum of so many widths as it has bytes: bits of each are asked for, and of a sum no more is
 //! computed than somebody asks for.
 //!
-//! Establishes: no sum of low bits of two values stands beside a sum of more of their bits.
+//! Result: no sum of low bits of two values stands beside a sum of more of their bits, unless parts of that come later.
 
-use super::pass::{Form, Pass};
+use super::pass::{Form, Pass, Property};
 use crate::kernel::graph::mask;
 use crate::kernel::{Effect, Graph, NodeId, Op};
 use rustc_hash::FxHashMap;
@@ -19,11 +19,15 @@ use rustc_hash::FxHashMap;
 pub const PASS: Pass = Pass {
     name: "merge-truncated-sums",
     about: "Reads sums of the low bits of two values from their wider sum",
-    requires: &[],
-    establishes: &[],
+    // Where only one side of a choice loads what a wide sum has, that sum is none of the other side's.
+    requires: &[Property::Straight],
+    establishes: &[Property::FewerValues],
     gives_up: &[],
     form: Form::Block(|block| merge_truncated_sums(block.graph, block.effects).map(|new| block.with(new))),
 };
+
+/// Sums with one lowest part that are compared: each with each.
+const MOST: usize = 64;
 
 /// A sum of two values, by their parts, the highest first.
 struct Sum {
@@ -88,7 +92,7 @@ fn wider(graph: &Graph, order: &[NodeId]) -> FxHashMap<NodeId, NodeId> {
         }
     }
     let mut wider = FxHashMap::default();
-    for family in families.values_mut() {
+    for family in families.values_mut().filter(|family| family.len() <= MOST) {
         family.sort_by_key(|sum| std::cmp::Reverse((graph.width(sum.id), sum.id)));
         for at in 1..family.len() {
             let narrow = &family[at];

@@ -185,5 +185,8 @@ fn run(passes: impl IntoIterator<Item = &'static Pass>, code: Seen<'_>) -> (Opti
     let mut manager = Manager { verifies: cfg!(debug_assertions), ..Manager::default() };
     let made = manager.run(passes, code);
     debug_assert!(made.is_ok(), "{:?}", made.err());
-    (made.unwrap_or_default(), manager.changed)
+    match made {
+        Ok(code) => (code, manager.changed),
+        Err(_) => (None, Vec::new()),
+    }
 }

@@ -1,7 +1,7 @@
-//! Loop rerolling. Rounds that a kernel has one after the other, as a loop.
+//! Loop rerolling. Rounds that a transition has one after the other, as a loop.
 //!
-//! A kernel is all that a network does between two decisions, so of the rounds of a cipher it has as many copies as
-//! there are rounds, and an automaton has a kernel for each way through a message. Programs get so long that compilers
+//! A transition is all that a network does between two decisions, so of the rounds of a cipher it has as many copies as
+//! there are rounds, and an automaton has a transition for each way through a message. Programs get so long that compilers
 //! take minutes.
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //! short rounds themselves, and then nothing is moved. What goes on much further is in a list that keeps all of it, as
 //! the message schedules of hash functions do, and constants are tables.
 //!
-//! Establishes: the effects do what those before did, on more objects that are zero when a kernel begins.
+//! Establishes: the effects do what those before did, on more objects that are zero when a transition begins.
 
 mod emit;
 mod shape;
@@ -53,7 +53,7 @@ pub const FOR_SIZE: Pass = Pass {
     ..PASS
 };
 
-/// Values of a kernel that is long.
+/// Values of a transition that is long.
 const LONG: usize = 400;
 
 /// What loops are for.

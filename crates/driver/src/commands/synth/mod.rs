@@ -121,7 +121,10 @@ fn processors() -> usize {
 fn command(arguments: &SynthArgs) -> String {
     let quoted = |word: &str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
-        if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{word}'") }
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.to_owned(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
     };
     let mut words: Vec<String> = vec!["headrace".into(), "synth".into()];
     words.extend(arguments.cores.iter().map(|core| quoted(core)));
@@ -131,7 +134,7 @@ fn command(arguments: &SynthArgs) -> String {
     arguments.operations.iter().for_each(|operation| option("operation", Some(operation.clone())));
     option("variant", arguments.variant.clone());
     arguments.parameters.iter().for_each(|parameter| option("set", Some(parameter.clone())));
-    option("fifo", (arguments.fifo != 512).then(|| arguments.fifo.to_string()));
+    option("fifo", (arguments.fifo != headrace_ir::DEFAULT_FIFO_TOKENS).then(|| arguments.fifo.to_string()));
     option("device", Some(arguments.devices.join(",")));
     option("seeds", Some(arguments.seeds.to_string()));
     option("top", arguments.top.clone());
@@ -139,6 +142,8 @@ fn command(arguments: &SynthArgs) -> String {
     option("bits", arguments.bits.map(|bits| bits.to_string()));
     option("cycles", arguments.cycles.map(|cycles| cycles.to_string()));
     option("like", arguments.like.clone());
+    words.extend(arguments.hardware.words());
+    words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
     words.extend(arguments.simulate.then(|| "--simulate".to_owned()));
     words.extend(arguments.allow_constant.then(|| "--allow-constant".to_owned()));
     words.join(" ")

@@ -97,7 +97,11 @@ impl TestBench {
         let Some(mut bench) = Self::of_project(&files, "", Vec::new(), 0) else { return Ok(None) };
         // The bench of an operation looks for its files below a folder of that name.
         let text = String::from_utf8_lossy(&bench.files[0].1).into_owned();
-        let prefix = text.split("$readmemh(\"").nth(1).and_then(|rest| rest.split("kat/").next()).unwrap_or_default();
+        let named = text.split_once("$readmemh(\"").and_then(|(_, rest)| Some(rest.split_once('"')?.0));
+        let prefix = named.and_then(|path| Some(path.split_once("kat/")?.0)).unwrap_or_default();
+        if Path::new(prefix).components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
+            return Err(Failure::wrong(format!("{}: its bench reads files outside of it", folder.display())));
+        }
         for (path, _) in &mut bench.files {
             *path = format!("{prefix}{path}");
         }

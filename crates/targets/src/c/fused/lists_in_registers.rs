@@ -179,7 +179,7 @@ impl Writer<'_> {
         if number == n {
             let _ = write!(
                 functions.text,
-                "/* Iterations of a kernel; lists that it changes at places which it computes are copied meanwhile. */\nHR_APART static void {name}{unnumbered}"
+                "/* Iterations of a transition; lists that it changes at places which it computes are copied meanwhile. */\nHR_APART static void {name}{unnumbered}"
             );
         }
         Some(name)

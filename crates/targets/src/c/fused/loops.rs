@@ -407,7 +407,7 @@ impl Writer<'_> {
         let mut conditions = FxHashSet::default();
         variants.retain(|variant| conditions.insert((variant.supported.clone(), variant.least_iterations)));
         variants.retain(|variant| variant.function.cycles < plain.cycles && variant.function.text.len() <= MOST_TEXT);
-        // CountedPaths have counted by the time that the loop is called.
+        // Counted paths have counted by the time that the loop is called.
         let always = self.automaton.states.iter().flat_map(|state| &state.loops).any(|one| one.rounds.is_some());
         let most = if variants.is_empty() { MOST_TEXT } else { MOST_PLAIN_TEXT };
         if always || plain.text.len() <= most {

@@ -417,7 +417,7 @@ impl Writer<'_> {
         let passes = [&reroll_loops::FOR_SIZE, &reroll_loops::PASS];
         let texts = passes.into_iter().filter_map(|pass| {
             let Block { graph, objects, effects, .. } = pass.on_block(block)?;
-            // CountedPaths may have tables that transitions do not have.
+            // Rerolled effects may have tables that transitions do not have.
             let names = KernelNames { above: Some(above.clone()), ..self.names(Vec::new()) };
             let tables = kernel::tables_but(&graph, &Effect::roots(&effects), &names, &above);
             Some(tables + &kernel::statements(&graph, &objects, &effects, &names, depth))

@@ -33,7 +33,7 @@ impl Stops {
             .collect();
         // Loops count their iterations.
         let mut counts: Vec<bool> = automaton.states.iter().map(|state| !state.loops.is_empty()).collect();
-        cut_circles(&targets, &mut counts);
+        cut_cycles(&targets, &mut counts);
         let mut begins = counts.clone();
         if let Some(first) = begins.first_mut() {
             *first = true;
@@ -69,7 +69,7 @@ impl Stops {
 }
 
 /// Marks states until no way leads round past unmarked ones only.
-fn cut_circles(targets: &[Vec<usize>], marked: &mut [bool]) {
+fn cut_cycles(targets: &[Vec<usize>], marked: &mut [bool]) {
     let mut met = vec![false; targets.len()];
     let mut open = vec![false; targets.len()];
     for first in 0..targets.len() {
@@ -147,11 +147,11 @@ mod tests {
         // 0 → 1 → 2 → 3 → 1, and 2 → 4 → 4.
         let targets = [vec![1], vec![2], vec![3, 4], vec![1], vec![4]];
         let mut marked = vec![false; 5];
-        cut_circles(&targets, &mut marked);
+        cut_cycles(&targets, &mut marked);
         assert_eq!(marked, [false, true, false, false, true]);
         // One that is marked already is enough.
         let mut marked = vec![false, false, true, false, false];
-        cut_circles(&targets, &mut marked);
+        cut_cycles(&targets, &mut marked);
         assert_eq!(marked, [false, false, true, false, true]);
     }
 
@@ -160,7 +160,7 @@ mod tests {
         // 0 → 2 → 1 → 2: met from 0 first.
         let targets = [vec![2, 1], vec![2], vec![1]];
         let mut marked = vec![false; 3];
-        cut_circles(&targets, &mut marked);
+        cut_cycles(&targets, &mut marked);
         assert_eq!(marked, [false, false, true]);
     }
 }

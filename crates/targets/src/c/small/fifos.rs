@@ -163,7 +163,11 @@ impl Fifo {
     /// tokens move when something is written behind others, which is seldom, and not when some of them have been read.
     pub(super) fn is_right_aligned(&self) -> bool {
         let most = |bursts: &[u64]| bursts.last().copied().unwrap_or(0);
-        self.capacity().is_some()
+        // What an instance has read is looked at behind the tokens that it writes.
+        let feeds_itself =
+            matches!((self.source, self.target), (Endpoint::Instance(a, _), Endpoint::Instance(b, _)) if a == b);
+        !feeds_itself
+            && self.capacity().is_some()
             && matches!(self.source, Endpoint::Instance(..))
             && most(&self.writes) > most(&self.reads)
     }

@@ -138,7 +138,7 @@ impl Value {
     }
 }
 
-/// CountedPaths a `double` to a format.
+/// Rounds a `double` to a format.
 pub fn round_real(x: &Value, ty: RealType) -> Value {
     match ty {
         RealType::Double => x.clone(),

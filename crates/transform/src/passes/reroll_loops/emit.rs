@@ -65,7 +65,7 @@ struct Emitter<'t> {
     loads: u32,
 }
 
-/// The kernel with loops for rounds, which are in the order of their positions; `None` where a value is not there in
+/// The transition with loops for rounds, which are in the order of their positions; `None` where a value is not there in
 /// time.
 pub(super) fn emitted(trace: &Trace, objects: &[Object], effects: &[Effect], found: &[Rounds]) -> Option<Block> {
     let loads = effects.iter().filter_map(|effect| match effect {

@@ -49,7 +49,7 @@ impl Run {
     }
 }
 
-/// What a kernel computes, in order. What only reads tokens, constants and known elements is not among it.
+/// What a transition computes, in order. What only reads tokens, constants and known elements is not among it.
 pub(super) struct Trace<'g> {
     pub graph: &'g Graph,
     /// What is read.

@@ -152,7 +152,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 
 /// Names of modules: no two of them differ by capital letters alone, which neither VHDL nor every file system tells apart, and
 /// none begins as those of FIFOs and of packages do.
-struct ModuleNames {
+pub(crate) struct ModuleNames {
     names: Names,
     small: BTreeSet<String>,
 }
@@ -165,7 +165,7 @@ impl Default for ModuleNames {
 
 impl ModuleNames {
     /// A name like this one that no module has yet.
-    fn fresh(&mut self, like: &str) -> String {
+    pub(crate) fn fresh(&mut self, like: &str) -> String {
         let is_kept = like.to_ascii_lowercase().starts_with("headrace_");
         let like = if is_kept { &format!("x_{like}") } else { like };
         loop {

@@ -31,6 +31,7 @@ mod streams;
 mod values;
 
 use crate::Options;
+use crate::network::ModuleNames;
 use headrace_ir::Network;
 use headrace_kernel::{Graph, NodeId, Op};
 use headrace_rtl::{Design, Module, index_bits};
@@ -103,7 +104,7 @@ impl Unit {
 /// As [`Unit::of`].
 pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, String> {
     let unit = Unit::of(network, options)?;
-    let name = headrace_program::names::identifier(network.name.rsplit('.').next().unwrap_or(&network.name));
+    let name = ModuleNames::default().fresh(network.name.rsplit('.').next().unwrap_or(&network.name));
     let module = unit.module(&name, |_, _, tokens| if options.wide_ports { tokens } else { 1 });
     Ok(Design { modules: vec![module] })
 }

@@ -76,7 +76,7 @@ fn modules_may_be_optimised_before_it_is_known_what_they_are_for() {
     if let Some(version) = versions().last() {
         let mut optimise = Command::new(format!("opt-{version}"));
         let module = "sha256_hash_network.ll";
-        folder.run_in(&sources, optimise.args(["-iterations=verify,default<O2>", module, "-S", "-o", module]));
+        folder.run_in(&sources, optimise.args(["-passes=verify,default<O2>", module, "-S", "-o", module]));
         let mut make = Command::new("make");
         let said = folder.run_in(&project, make.args(["-s", "test", &format!("CLANG=clang-{version}")]));
         assert!(said.contains(" passed, 0 failed"), "{said}");

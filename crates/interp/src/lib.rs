@@ -1,7 +1,7 @@
 //! The interpreter: the executable definition of the language, against which everything else is judged.
 //!
 //! It runs the representation as it stands: bit-exact, bounds-checked, with finite FIFOs. It uses no analysis,
-//! iteration or target, so it cannot share their bugs. Actors are compiled to closures once ([`code`]), expression by
+//! pass or target, so it cannot share their bugs. Actors are compiled to closures once ([`code`]), expression by
 //! expression, without looking across statements.
 //!
 //! * [`Interpreter`] implements [`headrace_engine::Engine`].

@@ -21,7 +21,7 @@ pub const PASS: Pass = Pass {
     about: "Reads sums of the low bits of two values from their wider sum",
     // Where only one side of a choice loads what a wide sum has, that sum is none of the other side's.
     requires: &[Property::Straight],
-    establishes: &[Property::FewerValues],
+    establishes: &[],
     gives_up: &[],
     form: Form::Block(|block| merge_truncated_sums(block.graph, block.effects).map(|new| block.with(new))),
 };

@@ -6,6 +6,7 @@ enum { MOST = 1 << 13, PAINTED = 1 << 13, PAINT = 0xa5 };
 
 static _Alignas(8) uint8_t secrets[SECRETS];
 static _Alignas(8) uint8_t data[MOST + 64];
+_Static_assert(BYTES <= MOST, "a message has no room");
 
 #if defined(__arm__)
 static inline long call(long number, long a, long b, long c)
@@ -78,7 +79,9 @@ __attribute__((noreturn)) void start(void)
         digest = (digest ^ data[i]) * 0x01000193u;
     say("digest ", digest);
     say("bytes ", (uint32_t)n);
-    say("stack ", depth);
+    /* One that is deeper than what was painted is not known; who reads this misses the line. */
+    if (depth < PAINTED)
+        say("stack ", depth);
     call(EXIT, 0, 0, 0);
     for (;;)
         ;

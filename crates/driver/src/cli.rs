@@ -758,6 +758,9 @@ pub struct SynthArgs {
     /// Write Verilog, scripts and netlists of each core and device below this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
+    /// Keep files in a folder that holds others, too
+    #[arg(long, requires = "keep")]
+    pub force: bool,
     /// Write what was measured, with all that it takes to measure it again
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,

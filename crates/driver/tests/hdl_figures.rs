@@ -203,7 +203,7 @@ fn wrong_usage_is_told() {
         (&["rtl", "--clock", "d2"], 1, "clk, d, q"),
         (&["rtl", "--like", "aes128"], 2, "--operation"),
         (&["aes128", "--operation", "fly"], 2, "encrypt"),
-        (&["rtl", "--simulate", "--seeds", "0"], 1, "--like"),
+        (&["rtl", "--simulate", "--seeds", "0"], 2, "--like"),
     ] {
         let output = place.synth(arguments);
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", said(&output));

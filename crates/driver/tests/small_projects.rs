@@ -44,7 +44,7 @@ fn sizes(folder: &Path, program: &str, contexts: &[&str], defined: &[&str]) -> O
         .expect("a folder of sources")
         .filter_map(|entry| Some(entry.ok()?.path().display().to_string()))
         .filter(|path| path.ends_with(".c"))
-        .chain([source(program), source("libc.c")])
+        .chain([source(program), source("../../../../bench/embedded/bare/libc.c")])
         .collect();
     let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
     let alone = ["-ffreestanding", "-fno-tree-loop-distribute-patterns", "-nostdlib", "-Isrc", "-Wl,--gc-sections"];

@@ -51,14 +51,14 @@ pub fn problems(core: &Module, said: &str) -> Vec<Problem> {
         }
     }
     for cell in core.cells.values() {
-        let what = match cell.kind.as_str() {
-            "$tribuf" | "$_TBUF_" => "a tri-state driver",
-            kind if is_latch(kind) => "a latch",
+        let (what, mend) = match cell.kind.as_str() {
+            "$tribuf" | "$_TBUF_" => ("a tri-state driver", "choose between its drivers by a multiplexer"),
+            kind if is_latch(kind) => ("a latch", "give it a value on every path through its process"),
             _ => continue,
         };
         let net = cell.ports("output").flat_map(|(_, bits)| bits).find_map(Bit::net);
         let name = net.and_then(|net| core.name_of(net)).unwrap_or_else(|| "a signal without a name".to_owned());
-        all.push(problem(format!("`{name}` is {what}: give it a value on every path through its process")));
+        all.push(problem(format!("`{name}` is {what}: {mend}")));
     }
     let mut drivers: BTreeMap<u64, usize> = BTreeMap::new();
     let inputs = core.ports.iter().filter(|(_, port)| port.direction == "input").flat_map(|(_, port)| &port.bits);

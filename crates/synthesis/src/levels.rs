@@ -5,7 +5,7 @@
 //! the way through it costs more. Wide multiplexers and the chain inside of carries are counted as nothing; entering a carry chain
 //! is counted as a LUT, where cells of the device have one there.
 
-use crate::device::{CARRIES, Device, FREE, is_among};
+use crate::device::{CARRIES, Device, EDGE_PINS, FREE, is_among};
 use crate::netlist::{Bit, Cell, Module};
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub fn levels(core: &Module, device: &Device) -> Result<u64, String> {
     let mut open = vec![0_usize; logic.len()];
     let mut depth = vec![0_u64; logic.len()];
     for (at, cell) in logic.iter().enumerate() {
-        for (pin, bits) in cell.ports("input").filter(|(pin, _)| !is_of_a_clock_edge(pin)) {
+        for (pin, bits) in cell.ports("input").filter(|(pin, _)| !is_of_a_clock_edge(&cell.kind, pin)) {
             let cost = cost(&cell.kind, pin);
             depth[at] = depth[at].max(cost);
             for from in bits.iter().filter_map(|bit| driver.get(&bit.net()?)) {
@@ -62,9 +62,8 @@ fn cost(kind: &str, pin: &str) -> u64 {
 }
 
 /// Pins of small memories that count at the next edge of the clock: what is written, and where.
-fn is_of_a_clock_edge(pin: &str) -> bool {
-    ["WCK", "WRE", "WAD", "WD", "DI", "CLK"].iter().any(|beginning| pin.starts_with(beginning))
-        || ["DAI", "DBI", "DCI", "DDI"].iter().any(|beginning| pin.starts_with(beginning))
+fn is_of_a_clock_edge(kind: &str, pin: &str) -> bool {
+    EDGE_PINS.iter().any(|(cells, pins)| is_among(cells, kind) && is_among(pins, pin))
 }
 
 /// Signals that a loop goes through, as far as they have names.

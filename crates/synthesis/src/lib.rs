@@ -5,10 +5,10 @@
 //!
 //! # How a core is measured
 //!
-//! 1. The core is read, flattened by itself and looked at ([`checks`]): a design with a latch, a loop without a register, a signal
-//!    with two drivers or an output that is constant is not what its author means, and has no figures.
+//! 1. The core is read, flattened by itself and looked at ([`checks`]): a design with a latch, a tri-state driver, a signal
+//!    with two drivers, without a clock or with an output that is constant is not what its author means, and has no figures.
 //! 2. It is mapped to the cells of a device as one module whose borders stay, so that nothing is optimised across its ports and
-//!    what is counted is the core alone. Tables become logic.
+//!    what is counted is the core alone. Tables become logic. A loop of logic without a register shows there.
 //! 3. Around it stands a wrapper of four pins ([`wrapper`]): a register before every input and behind every output, so that pins
 //!    cost nothing and the clock frequency is that of paths between registers.
 //! 4. nextpnr places and routes it once for each seed. The median counts; the spread says how much of a difference is chance.

@@ -73,7 +73,7 @@ pub fn read(reading: &Reading) -> String {
 pub fn map(device: &Device) -> String {
     let Device { pass, .. } = device;
     let lines = match &device.library {
-        // Without place and route there is no need for a wrapper.
+        // Gates have no place and route, and stay without the wrapper.
         Some(_) => vec![
             format!("read_rtlil {}", files::INTERMEDIATE),
             format!("{pass} -top {CORE}"),

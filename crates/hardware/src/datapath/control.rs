@@ -186,7 +186,7 @@ impl<'a> Control<'a> {
         inputs: Vec<BeatIn>,
         outputs: Vec<BeatOut>,
     ) -> Self {
-        b.inputs = inputs.into_iter().map(Some).collect();
+        b.inputs = inputs;
         let state = (region.states.len() > 1).then(|| {
             let bits = index_bits(region.states.len() as u64);
             let (state, next) = b.register("state", Bits::zero(bits));
@@ -314,9 +314,7 @@ impl<'a> Control<'a> {
         for at in 0..self.region.tasks[0].consumes.len() {
             let takes = (0..self.region.tasks.len()).filter(|&task| self.region.tasks[task].consumes[at] > 0);
             let any = takes.fold(Expr::bit(false), |all, task| all.or(self.get(self.starts[task])));
-            if let Some(input) = self.b.inputs[at] {
-                self.b.m.assign(input.taken, any);
-            }
+            self.b.m.assign(self.b.inputs[at].taken, any);
         }
         self.next_cycle(&long, &stalls, any_done);
     }
@@ -380,7 +378,7 @@ impl<'a> Control<'a> {
             Tree::Wait(all) => {
                 let mut none = condition;
                 for (port, _, next) in all {
-                    let there = self.b.inputs[*port].map_or(Expr::bit(false), |input| self.get(input.valid));
+                    let there = self.get(self.b.inputs[*port].valid);
                     self.leaves_of(state, next, none.clone().and(there.clone()), reads, leaves);
                     none = none.and(there.inverted());
                 }

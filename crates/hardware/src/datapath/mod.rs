@@ -121,15 +121,7 @@ fn planned(region: Region, unrolled: u32) -> (Region, Vec<Plan>) {
     let Some(mut again) = again else { return (kept, with_kept) };
     let with_again = plans(&mut again);
     // Registers of what is kept, and choosing among them, count as logic does.
-    let held = |region: &Region| -> u64 {
-        let objects = region.used_objects();
-        objects
-            .iter()
-            .map(|of| &region.objects[of.0 as usize])
-            .map(|one| u64::from(one.width) * one.length as u64)
-            .sum()
-    };
-    if area(&again, &with_again) + held(&again) / 2 <= area(&kept, &with_kept) + held(&kept) / 2 {
+    if area(&again, &with_again) + again.held_bits() / 2 <= area(&kept, &with_kept) + kept.held_bits() / 2 {
         (again, with_again)
     } else {
         (kept, with_kept)

@@ -83,7 +83,7 @@ impl Plan {
             let mut found: Option<(Run, Plan)> = None;
             for run in phases {
                 // What follows the last whole iteration may look like the beginning of one more by chance.
-                for run in [run.whole(), run] {
+                for run in std::iter::once(run.whole()).chain((run != run.whole()).then_some(run)) {
                     kept.push(run);
                     let plan = Plan::with(graph, roots, &order, &kept).ok();
                     kept.pop();
@@ -137,11 +137,7 @@ impl Plan {
     fn sources_of(&self, graph: &Graph, class: usize) -> Vec<Source> {
         let nodes = &self.classes[class].nodes;
         let mut rows: Vec<Vec<NodeId>> = nodes.iter().map(|&id| graph.op(id).operands().to_vec()).collect();
-        let commutes = matches!(
-            graph.op(nodes[0]),
-            Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Add(..) | Op::Mul(..) | Op::Equal(..)
-        );
-        if commutes {
+        if graph.op(nodes[0]).commutes() {
             let middle = nodes.len() / 2;
             let wanted: Vec<Shape> = rows[middle].iter().map(|&id| self.shape(graph, id, middle)).collect();
             for (index, row) in rows.iter_mut().enumerate() {

@@ -87,12 +87,7 @@ impl Region {
         }
         region.objects = objects;
         region.initial.resize(region.objects.len(), Vec::new());
-        let used = region.used_objects();
-        let bits = used.iter().map(|&ObjectId(at)| {
-            let object = &region.objects[at as usize];
-            u64::from(object.width) * object.length as u64
-        });
-        let bits: u64 = bits.sum();
+        let bits = region.held_bits();
         if bits > MOST_BITS {
             return Err(format!(
                 "its variables have {bits} bits, which are more than registers of a datapath should be"
@@ -210,7 +205,8 @@ impl Region {
         }
     }
 
-    fn conditions_of_all(&self) -> Vec<NodeId> {
+    /// The conditions of all decisions.
+    pub(crate) fn conditions_of_all(&self) -> Vec<NodeId> {
         let mut all = Vec::new();
         self.states.iter().for_each(|(tree, _)| Self::conditions(tree, &mut all));
         all
@@ -222,6 +218,15 @@ impl Region {
         let mut all: Vec<ObjectId> = self.objects_of(roots).into_iter().collect();
         all.sort_unstable();
         all
+    }
+
+    /// Bits of these.
+    pub(crate) fn held_bits(&self) -> u64 {
+        let bits = self.used_objects().into_iter().map(|ObjectId(at)| {
+            let object = &self.objects[at as usize];
+            u64::from(object.width) * object.length as u64
+        });
+        bits.sum()
     }
 
     /// Objects that these values read.

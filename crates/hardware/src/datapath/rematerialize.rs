@@ -49,7 +49,7 @@ impl Region {
         }
         // Who reads which elements.
         let mut bits = 0;
-        let roots = self.tasks.iter().flat_map(Task::roots).chain(self.all_conditions());
+        let roots = self.tasks.iter().flat_map(Task::roots).chain(self.conditions_of_all());
         let mut elements = FxHashSet::default();
         for id in self.graph.reachable(roots) {
             if let Op::Entry { object: of, index } = self.graph.op(id)
@@ -65,12 +65,6 @@ impl Region {
         let held: u64 = tokens.iter().map(|token| u64::from(token.2)).sum();
         let is_early = self.is_read_without(object, writer);
         (bits * 2 > held * 3 && !tokens.is_empty()).then_some(Candidate { object, writer, tokens, is_early })
-    }
-
-    fn all_conditions(&self) -> Vec<NodeId> {
-        let mut all = Vec::new();
-        self.states.iter().for_each(|(tree, _)| Region::conditions(tree, &mut all));
-        all
     }
 
     /// Whether a state comes in which an object is read, though a task was never done.
@@ -138,7 +132,7 @@ impl Region {
         }
         let element: FxHashMap<u128, NodeId> =
             stores.iter().map(|store| (store.1 as u128, derived[&store.2])).collect();
-        let roots = self.tasks.iter().flat_map(Task::roots).chain(self.all_conditions());
+        let roots = self.tasks.iter().flat_map(Task::roots).chain(self.conditions_of_all());
         let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         let read = |graph: &mut Graph, new: &mut FxHashMap<NodeId, NodeId>, id: NodeId| {
             let Op::Entry { object: of, index } = self.graph.op(id) else { return };

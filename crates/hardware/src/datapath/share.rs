@@ -101,9 +101,7 @@ impl Merger<'_> {
             && !is_source(self.graph, b)
             && widths(self.graph, &of_x) == widths(self.graph, &of_y);
         let value = if is_alike {
-            let commutes =
-                matches!(x.op, Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Add(..) | Op::Mul(..) | Op::Equal(..));
-            if commutes
+            if x.op.commutes()
                 && self.fits(of_x[0], of_y[1], DEEP) + self.fits(of_x[1], of_y[0], DEEP)
                     > self.fits(of_x[0], of_y[0], DEEP) + self.fits(of_x[1], of_y[1], DEEP)
             {

@@ -20,7 +20,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) m: Module,
     pub(crate) names: Names,
     pub(crate) graph: &'a Graph,
-    pub(crate) inputs: Vec<Option<BeatIn>>,
+    /// The beat of each input port.
+    pub(crate) inputs: Vec<BeatIn>,
     /// The register of each object that is read.
     pub(crate) objects: FxHashMap<ObjectId, SignalId>,
     /// The cycle of the task under way, 0 for none.
@@ -84,12 +85,10 @@ impl<'a> Builder<'a> {
         let width = self.graph.width(id);
         match self.graph.op(id) {
             Op::Const(value) => Expr::constant(Bits::new(width, *value)),
-            Op::Input { port, offset } => match self.inputs.get(*port as usize).copied().flatten() {
-                Some(beat) => {
-                    self.m.get(beat.data).slice(*offset as u32 * beat.width, beat.width).resized(false, width)
-                }
-                None => Expr::number(width, 0),
-            },
+            Op::Input { port, offset } => {
+                let beat = self.inputs[*port as usize];
+                self.m.get(beat.data).slice(*offset as u32 * beat.width, beat.width).resized(false, width)
+            }
             Op::Entry { object, index } => {
                 let index = self.graph.constant(*index).unwrap_or(0) as u32;
                 match self.objects.get(object) {

@@ -16,6 +16,11 @@ enum Held {
 }
 
 impl Op {
+    /// Whether the operands can change places.
+    pub fn commutes(&self) -> bool {
+        matches!(self, Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Add(..) | Op::Mul(..) | Op::Equal(..))
+    }
+
     /// The operands in order.
     pub fn operands(&self) -> Operands {
         const NONE: NodeId = NodeId(0);

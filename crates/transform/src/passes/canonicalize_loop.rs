@@ -141,11 +141,6 @@ pub struct Key {
     produces: Vec<(u64, u32)>,
 }
 
-/// Whether the operands of an operation can change places.
-fn commutes(op: &Op) -> bool {
-    matches!(op, Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Add(..) | Op::Mul(..) | Op::Equal(..))
-}
-
 /// An operation by itself: without its operands, objects and tables.
 fn bare(op: &Op) -> Op {
     let none = NodeId(0);
@@ -184,7 +179,7 @@ fn alike(body: &Loop) -> FxHashMap<NodeId, u64> {
     for id in body.needed() {
         let op = body.graph.op(id);
         let mut operands: Vec<Option<u64>> = op.operands().iter().map(|operand| alike.get(operand).copied()).collect();
-        if commutes(op) {
+        if op.commutes() {
             operands.sort_unstable();
         }
         let of = match op {
@@ -241,7 +236,7 @@ impl Met<'_> {
             }
             let op = body.graph.op(id);
             let mut operands = op.operands().to_vec();
-            if commutes(op) {
+            if op.commutes() {
                 operands.sort_by_key(|operand| self.alike.get(operand).copied());
             }
             if !ready {

@@ -8,7 +8,7 @@
 //! more from its bytes, for each rotation in another way; as an element it is one value, which is read and then
 //! rotated.
 //!
-//! Establishes: words of tokens that are cut are elements of objects of their own, which nothing is stored in.
+//! Result: words of tokens that are cut are elements of objects of their own, which nothing is stored in.
 
 use super::pass::{Form, ITERATIONS, Parts, Pass, boxed, leaves_the_same};
 use crate::kernel::evaluate::run_loop;

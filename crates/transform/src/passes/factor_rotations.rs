@@ -11,7 +11,7 @@
 //! it is. What is mixed comes later all the same, so that sums are added in a new order ([`late_terms_last_in`]). For
 //! machines that rotate into another register it is no use.
 //!
-//! Establishes: of no value two rotations that nothing else reads are mixed as such; of sums, what is there first is
+//! Result: of no value two rotations that nothing else reads are mixed as such; of sums, what is there first is
 //! added first.
 
 use super::chains::Chains;

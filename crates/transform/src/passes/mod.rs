@@ -35,7 +35,6 @@ registry! {
     extract_reductions: PASS;
     factor_rotations: PASS;
     majority_cse: PASS;
-    masked_merge: PASS;
     merge_truncated_sums: PASS;
     modular_recurrence: PASS;
     peel_first_iteration: PASS;

@@ -7,7 +7,7 @@
 //!
 //! Before the first iteration, anything may be in these places; so the first runs as it is.
 //!
-//! Establishes: no iteration keeps what can be read from tokens of the iteration before, or what another element is
+//! Result: no iteration keeps what can be read from tokens of the iteration before, or what another element is
 //! given as well.
 
 use super::pass::{BlockRef, Form, ITERATIONS, Parts, Pass, Seen, boxed, leaves_the_same};

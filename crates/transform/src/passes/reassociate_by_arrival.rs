@@ -11,7 +11,7 @@
 //! Where a machine has more to do than one operation of a chain after the other, nothing waits for sums, and any order
 //! is as good.
 //!
-//! Establishes: of every sum, the two terms or parts that are there first are added first.
+//! Result: of every sum, the two terms or parts that are there first are added first.
 
 use super::chains::Chains;
 use super::latency_bound::{takes, waits};

@@ -19,7 +19,7 @@
 //! short rounds themselves, and then nothing is moved. What goes on much further is in a list that keeps all of it, as
 //! the message schedules of hash functions do, and constants are tables.
 //!
-//! Establishes: the effects do what those before did, on more objects that are zero when a transition begins.
+//! Result: the effects do what those before did, on more objects that are zero when a transition begins.
 
 mod emit;
 mod shape;

@@ -8,7 +8,7 @@
 //! A register that moves by a bit in each round is, in a transition that has all rounds, put together from the bits that came in:
 //! as many parts as there were rounds, in each of them. Written part by part, that is the square of the number of rounds.
 //!
-//! Establishes: of a value that is another one shifted but for what comes in at one end, only that is put together.
+//! Result: of a value that is another one shifted but for what comes in at one end, only that is put together.
 
 use super::pass::{Form, Pass};
 use crate::kernel::{Effect, Graph, NodeId, Op};

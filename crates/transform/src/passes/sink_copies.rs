@@ -8,7 +8,7 @@
 //! What waits in a FIFO for whoever comes after the loop is such an element, if the loop itself reads the variable that
 //! it came from. Without it a loop is one of fewer kinds of carried elements, which more ways of running it know.
 //!
-//! Establishes: where there was at least one iteration, the loop that is left and then the copies do what the loop
+//! Result: where there was at least one iteration, the loop that is left and then the copies do what the loop
 //! does.
 
 use super::pass::{Form, ITERATIONS, Parts, Pass, boxed, leaves_the_same};

@@ -13,7 +13,7 @@
 //! written: a node belongs to the narrow value through which all that reaches it from the tokens of the iteration goes,
 //! its *window*.
 //!
-//! Establishes: the loop means the same, if the tables of [`Tabulated::built`] are filled first; and no window is an
+//! Result: the loop means the same, if the tables of [`Tabulated::built`] are filled first; and no window is an
 //! index that did not decide where something is read before, so that no secret becomes an address.
 
 use super::pass::{BlockRef, Form, ITERATIONS, Parts, Pass, Seen, boxed, leaves_the_same};

@@ -5,7 +5,7 @@
 //! y[0] := f(g(x[0]))    =>    a := g(x[0]); b := g(x[1]); y[0] := f(a); y[1] := f(b)
 //! ```
 //!
-//! Establishes: `n` iterations of the loop are one of the new loop; what one of them carries goes to the next inside of
+//! Result: `n` iterations of the loop are one of the new loop; what one of them carries goes to the next inside of
 //! it.
 
 use super::pass::{Form, Parts, Pass, boxed};

@@ -15,9 +15,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Changes where what steps give has another form or meaning.
-const FORM: &str = "1";
-
 /// What all steps have at hand.
 pub(super) struct Flow<'a> {
     pub(super) steps: &'a Steps,
@@ -43,6 +40,8 @@ pub(super) struct Read {
 pub(super) struct Mapped {
     /// The netlist of core and wrapper.
     pub(super) netlist: String,
+    /// The longest chain of logic in the core.
+    levels: u64,
     seconds: f64,
     /// What it is kept under.
     #[serde(skip)]
@@ -73,7 +72,7 @@ impl Flow<'_> {
     /// Reads a core, and refuses one that has no figures.
     pub(super) fn read(&self, source: &Source) -> Result<Read, String> {
         let script = script::read(&source.reading);
-        let mut parts = vec![FORM, &self.tools.yosys_version, &script];
+        let mut parts = vec![self.tools.yosys_version.as_str(), script.as_str()];
         let digests: Vec<(&str, String)> =
             source.all_files().map(|(name, bytes)| (name.as_str(), digest(bytes))).collect();
         parts.extend(digests.iter().flat_map(|(name, digest)| [*name, digest.as_str()]));
@@ -106,7 +105,7 @@ impl Flow<'_> {
         let (script, wrapper) = (script::map(device), self.wrapper(source, read)?);
         let library = library(device)?;
         let library_digest = library.as_ref().map(|text| digest(text.as_bytes())).unwrap_or_default();
-        let parts = [FORM, &self.tools.yosys_version, &script, &read.intermediate, &wrapper, library_digest.as_str()];
+        let parts = [self.tools.yosys_version.as_str(), &script, &read.intermediate, &wrapper, library_digest.as_str()];
         let (mapped, key) = self.steps.once("map", &parts, |bench| {
             bench.write(files::INTERMEDIATE, &read.intermediate)?;
             bench.write(files::WRAPPER, &wrapper)?;
@@ -114,7 +113,10 @@ impl Flow<'_> {
                 bench.write(files::LIBRARY, library)?;
             }
             let (_, seconds) = yosys(bench, self.tools, "map.ys", &script)?;
-            Ok(Mapped { netlist: bench.read(files::NETLIST)?, seconds, key: String::new() })
+            let netlist = bench.read(files::NETLIST)?;
+            // A loop of logic is found here, before anybody places it.
+            let levels = levels(&netlist::module(&netlist, CORE)?, device)?;
+            Ok(Mapped { netlist, levels, seconds, key: String::new() })
         })?;
         Ok(Mapped { key, ..mapped })
     }
@@ -126,12 +128,9 @@ impl Flow<'_> {
         };
         let arguments = arguments(place);
         let number = seed.to_string();
-        let parts = [FORM, &mapped.key, version, &arguments.join(" "), &number];
+        let parts = [mapped.key.as_str(), version, &arguments.join(" "), &number];
         let (placed, _) = self.steps.once("place", &parts, |bench| {
             bench.write(files::NETLIST, &mapped.netlist)?;
-            if let Some((name, _, text)) = place.constraints {
-                bench.write(name, text)?;
-            }
             let own = ["--seed", &number, "--json", files::NETLIST, "--report", REPORT, "-q"];
             let words = std::iter::once(command).chain(arguments.iter().map(String::as_str)).chain(own);
             let began = Instant::now();
@@ -174,7 +173,7 @@ impl Flow<'_> {
             implementation: source.implementation.clone(),
             device: device.name.into(),
             part: device.part.into(),
-            levels: levels(&module, device)?,
+            levels: mapped.levels,
             area: Area {
                 luts: counts.luts,
                 lut_cells: counts.lut_cells,
@@ -192,7 +191,7 @@ impl Flow<'_> {
             provenance: Provenance {
                 command: String::new(),
                 made_by: source.made_by.clone(),
-                sources: source.files.iter().map(|(name, bytes)| (name.clone(), digest(bytes))).collect(),
+                sources: source.all_files().map(|(name, bytes)| (name.clone(), digest(bytes))).collect(),
                 top: read.top.clone(),
                 clock: checks::clock(&read.pins, source.clock.as_deref())?,
                 scripts: BTreeMap::from([
@@ -209,7 +208,7 @@ impl Flow<'_> {
     /// The mapped core as Verilog, under the name that it had.
     pub(super) fn mapped_verilog(&self, read: &Read, mapped: &Mapped) -> Result<String, String> {
         let script = script::write_mapped(&read.top);
-        let parts = [FORM, &self.tools.yosys_version, &script, &mapped.key];
+        let parts = [self.tools.yosys_version.as_str(), &script, &mapped.key];
         let (text, _) = self.steps.once("write", &parts, |bench| {
             bench.write(files::NETLIST, &mapped.netlist)?;
             yosys(bench, self.tools, "write.ys", &script)?;
@@ -225,13 +224,8 @@ const REPORT: &str = "report.json";
 /// What nextpnr is given beside seed, netlist and report.
 fn arguments(place: &PlaceAndRoute) -> Vec<String> {
     let own = place.arguments.iter().map(|word| (*word).to_owned());
-    let constraints = place.constraints.iter().flat_map(|(name, before, _)| {
-        let (last, words) =
-            before.split_last().map_or((String::new(), &[][..]), |(last, words)| ((*last).to_owned(), words));
-        words.iter().map(|word| (*word).to_owned()).chain([format!("{last}{name}")])
-    });
     let aim = ["--freq".to_owned(), AIM_MHZ.to_string(), "--timing-allow-fail".to_owned()];
-    own.chain(constraints).chain(aim).collect()
+    own.chain(aim).collect()
 }
 
 /// The library of cells of a device, where it has one.

@@ -52,9 +52,20 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
     let devices = devices(arguments)?;
     let tools = Tools::find(&devices, arguments.seeds > 0)?;
     if let Some(keep) = &arguments.keep {
-        project_folder::check(keep, Beside::Nothing)?;
+        project_folder::check(keep, beside(arguments))?;
     }
     let sources = sources::all(context, arguments)?;
+    if arguments.simulate {
+        if let Some(source) = sources.iter().find(|source| source.test_bench().is_none()) {
+            let name = source.name();
+            let what = format!("--simulate: {name} has no bench; --like names an operation that has one");
+            return Err(Failure::usage(what));
+        }
+        for device in devices.iter().filter(|device| models(device).is_none()) {
+            let what = format!("netlists for {} are not simulated: there are no models of its cells", device.name);
+            context.terminal.note(&what);
+        }
+    }
     let steps = Steps::new(Duration::from_secs(arguments.timeout.into()));
     if let Some(why) = steps.not_kept() {
         context.terminal.note(&format!("what is measured is not kept for the next time: {why}"));
@@ -90,7 +101,7 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
         write_file(path, results(cores).to_json().as_bytes())?;
     }
     match &arguments.keep {
-        Some(folder) => project_folder::write(folder, &kept, Beside::Nothing),
+        Some(folder) => project_folder::write(folder, &kept, beside(arguments)),
         None => Ok(()),
     }
 }
@@ -111,6 +122,11 @@ fn devices(arguments: &SynthArgs) -> Outcome<Vec<&'static Device>> {
         }
     }
     Ok(devices)
+}
+
+/// What may lie where files are kept.
+fn beside(arguments: &SynthArgs) -> Beside {
+    if arguments.force { Beside::Force } else { Beside::Nothing }
 }
 
 fn processors() -> usize {
@@ -294,7 +310,7 @@ impl Run<'_> {
             }
             rows.push(row);
             if self.keeps {
-                self.keep(source, read, device, mapped, &mut kept).map_err(named)?;
+                self.keep(*core, read, device, mapped, &mut kept).map_err(named)?;
             }
         }
         Ok((rows, kept))
@@ -310,7 +326,8 @@ impl Run<'_> {
                 ..Cycles::default()
             })),
             (Timing::Measured(bench), Some(simulator)) => {
-                let simulated = bench.run(self.flow.steps, simulator, &read.top, &source.files)?;
+                let verilog: Vec<(String, Vec<u8>)> = source.all_files().cloned().collect();
+                let simulated = bench.run(self.flow.steps, simulator, &read.top, &verilog)?;
                 right(&simulated, "the Verilog")?;
                 Ok(bench.cycles(&simulated, simulator))
             }
@@ -334,13 +351,17 @@ impl Run<'_> {
     /// Files with which everything can be done by hand.
     fn keep(
         &self,
-        source: &Source,
+        core: usize,
         read: &Read,
         device: &Device,
         mapped: &Mapped,
         files: &mut Files,
     ) -> Result<(), String> {
-        let folder = format!("{}-{}/", source.folder(), device.name);
+        let source = &self.sources[core];
+        // Cores of one name are told apart by where they stand on the command line.
+        let is_first = self.sources[..core].iter().all(|other| other.folder() != source.folder());
+        let number = if is_first { String::new() } else { format!("{}-", core + 1) };
+        let folder = format!("{number}{}-{}/", source.folder(), device.name);
         for (name, bytes) in source.all_files() {
             files.insert(format!("{folder}{name}"), bytes.clone());
         }

@@ -381,12 +381,18 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
         (None, true) => TestBench::of_folder(&folder)?,
         (None, false) => None,
     };
+    if !parameters.is_empty() && bench.is_some() {
+        return Err(Failure::usage(
+            "--set: the bench knows no parameters; measure the core without it, by --bits and --cycles, or write them into the Verilog",
+        ));
+    }
     let top = arguments.top.clone().or_else(|| Some(bench.as_ref()?.dut.clone()).filter(|_| arguments.like.is_none()));
     if let Some(bench) = &mut bench {
         bench.is_new_verilog = files.iter().any(|(name, _)| name.ends_with(".sv"));
     }
     let absolute = std::path::absolute(path).map_err(|error| Failure::io(path.display(), &error))?;
-    let name = absolute.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = if path.is_dir() { absolute.file_name() } else { absolute.file_stem() };
+    let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Source {
         primitive: name,
         operation: String::new(),

@@ -104,10 +104,13 @@ impl Steps {
     }
 }
 
+/// Changes where what steps give has another form or meaning.
+const FORM: &str = "2";
+
 /// A name for a step and all that goes into it.
 fn key(what: &str, parts: &[&str]) -> String {
     let mut hash = Sha256::new();
-    for part in std::iter::once(&what).chain(parts) {
+    for part in [FORM, what].iter().chain(parts) {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }

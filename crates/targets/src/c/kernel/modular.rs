@@ -1,14 +1,15 @@
-//! A linear recurrence `x := (x + a) · r mod m` over blocks that lie in memory, evaluated with powers of `r` in the
-//! lanes of a vector.
+//! Parallel Horner evaluation. A linear recurrence `x := (x + a) · r mod m` over blocks that lie in memory, evaluated with
+//! powers of `r` in the lanes of a vector.
 //!
 //! ```text
 //! x' = (…((x + a0) rⁿ + an) rⁿ + …) rⁿ  +  (…(a1 rⁿ + an+1) rⁿ + …) rⁿ⁻¹  +  …  +  (…(an-1 rⁿ + …) r
 //! ```
 //!
 //! Each lane goes over every n-th block and multiplies by `rⁿ`, in the end by what is its own; then the lanes are
-//! added; with eight lanes two such sums are under way in turns. Numbers are taken apart into limbs that suit the multiplier: three of 44 bits where it has 64 by 64 bits or
-//! 52 by 52 bits with sums, five of 26 bits for products of 32 bits. Limbs are not fully carried in between. Groups
-//! that are not full begin with lanes that stay 0. Nothing but the number of blocks decides what is done.
+//! added; with eight lanes two such sums are under way in turns. Numbers are taken apart into limbs that suit the
+//! multiplier: three of 44 bits where it has 64 by 64 bits or 52 by 52 bits with sums, five of 26 bits for products of 32
+//! bits. Limbs are not fully carried in between. Groups that are not full begin with lanes that stay 0. Nothing but the
+//! number of blocks decides what is done.
 
 use super::loop_frame::{CFunction, LoopNames, counter_bounds, counter_ends, delay_ends, head, last_iteration};
 use super::machine::Machine;

@@ -326,12 +326,11 @@ fn run(
         let behind = behind(network, *first);
         let n = 1 + rest.iter().take_while(|at| behind.contains(at)).count();
         let (inner, others) = left.split_at(n);
-        let fired: Vec<&str> = inner.iter().map(|at| calls[*at].as_str()).collect();
-        let _ = writeln!(
-            out,
-            "        while ({}) {{\n            again = true;\n        }}",
-            fired.iter().map(|call| format!("(int){call}")).collect::<Vec<_>>().join("\n            | ")
-        );
+        out.push_str("        for (bool more = true; more; again |= more) {\n            more = false;\n");
+        inner.iter().for_each(|at| {
+            let _ = writeln!(out, "            more |= {};", calls[*at]);
+        });
+        out.push_str("        }\n");
         left = others;
     }
     let passing = layout.fifos.iter().filter(|fifo| fifo.place() == Some(Place::Passing)).map(Fifo::count);

@@ -1,4 +1,4 @@
-//! What an instruction computes, in the form in which kernels are searched for it.
+//! What an instruction computes, in the form in which transitions are searched for it.
 
 use crate::kernel::evaluate::{Environment, values};
 use crate::kernel::{Graph, NodeId, ObjectId, Op};

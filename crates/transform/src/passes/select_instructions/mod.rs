@@ -6,7 +6,7 @@
 //! ([`crate::passes::linear`]), and compared there: whether a round was written with an S-box and a matrix of bytes or
 //! with tables of words makes no difference.
 //!
-//! 1. [`layers`] groups the atoms of a kernel to layers, and the results made of each.
+//! 1. [`layers`] groups the atoms of a transition to layers, and the results made of each.
 //! 2. [`positions`] finds which lane of a register each byte has, for whole chains of layers.
 //! 3. [`rewrite`] puts one instruction for a layer: the state stays in a register from the first layer to the last, and
 //!    whatever else is added (keys, chained blocks, the data of a mode) is the other operand, away from the chain.

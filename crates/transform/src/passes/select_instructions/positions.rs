@@ -1,6 +1,6 @@
 //! Lane assignment. Which lane of a register each byte of a state gets.
 //!
-//! A round in a kernel and a round of an instruction are matrices of 8 x 8 blocks. The order of bytes in a register is
+//! A round in a transition and a round of an instruction are matrices of 8 x 8 blocks. The order of bytes in a register is
 //! free, so the question is whether rows and columns of the one can be permuted to give the other, for a whole chain of
 //! rounds at once: a byte leaves one round where it enters the next. Variables are the positions of atoms and of
 //! results that are no atom's index, a domain is a set of lanes, and each row is a constraint. Sets are cut until

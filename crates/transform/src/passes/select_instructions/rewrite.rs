@@ -15,7 +15,7 @@ use crate::kernel::{Graph, NodeId, Op};
 use crate::passes::linear::{Forms, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Where a value comes in the order of a kernel's world: tokens as they come, elements as they lie, values.
+/// Where a value comes in the order of a transition's world: tokens as they come, elements as they lie, values.
 pub type Order = (u32, u64, u64, u32);
 
 /// See [`Order`].

@@ -1,4 +1,4 @@
-//! The kernel that is searched: its words, and words that are sums of others.
+//! The transition that is searched: its words, and words that are sums of others.
 
 use super::bits::{Bit, bits};
 use super::pattern::WORD_BITS;
@@ -22,7 +22,7 @@ pub enum Gather {
     Xor,
 }
 
-/// The values of a kernel, with sums added that it does not have.
+/// The values of a transition, with sums added that it does not have.
 pub struct Transition {
     /// The values.
     pub graph: Graph,

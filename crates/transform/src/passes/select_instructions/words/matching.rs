@@ -1,6 +1,6 @@
-//! Pattern matching on data-flow graphs. Where a pattern is in a kernel.
+//! Pattern matching on data-flow graphs. Where a pattern is in a transition.
 //!
-//! Words of the result are compared with words of the kernel from the top down. Sums are compared as what they are sums
+//! Words of the result are compared with words of the transition from the top down. Sums are compared as what they are sums
 //! of, whatever the brackets; bitwise functions of few words by their truth tables; moves of bits by where each bit
 //! comes from. A bare operand of a sum can be any part of it: such parts are left open ([`Equation`]) until all words
 //! are compared, and then every way to close them is listed.
@@ -80,11 +80,11 @@ enum Place {
     Inside,
 }
 
-/// Compares a pattern with words of a kernel.
+/// Compares a pattern with words of a transition.
 pub struct Matcher<'a> {
     /// The pattern.
     pub pattern: &'a Pattern,
-    /// The kernel.
+    /// The transition.
     pub kernel: &'a Transition,
 }
 

@@ -1,7 +1,7 @@
 //! Superword instruction selection. Instructions that work on words of 32 bits, four in a register.
 //!
 //! What such an instruction means is a pattern ([`pattern`]): words of the result as sums, bitwise functions and moves
-//! of bits of words of the operands. [`matching`] finds patterns in a kernel whatever way it was written: brackets and
+//! of bits of words of the operands. [`matching`] finds patterns in a transition whatever way it was written: brackets and
 //! order of sums, forms of bitwise functions and ways to rotate make no difference. [`registers`] starts from what goes
 //! from iteration to iteration and asks, register by register, for what it needs: where four words are the result of an
 //! instruction, its operands are asked for, down to tokens and to what the iteration before left. The order of words in

@@ -25,7 +25,7 @@ const BYTES: i64 = 16;
 /// Four words that go from iteration to iteration, or zeros.
 pub type Chain = [Option<(ObjectId, usize)>; LANES];
 
-/// Registers of a kernel.
+/// Registers of a transition.
 pub struct Registers<'a> {
     /// The values; registers are nodes of 128 bits among them.
     pub kernel: Transition,
@@ -64,7 +64,7 @@ fn n_known(lanes: &Lanes) -> usize {
 }
 
 impl<'a> Registers<'a> {
-    /// Of a kernel.
+    /// Of a transition.
     pub fn new(
         kernel: Transition,
         patterns: &'a [Pattern],
@@ -90,7 +90,7 @@ impl<'a> Registers<'a> {
         self.homes.iter().filter_map(|(&word, homes)| Some((word, *homes.first()?)))
     }
 
-    /// All words of the topmost instruction of a kernel of which the operands look like registers.
+    /// All words of the topmost instruction of a transition of which the operands look like registers.
     pub fn topmost(&mut self, nodes: &[NodeId]) -> Option<Lanes> {
         for &node in nodes.iter().rev() {
             for pattern in self.patterns {

@@ -100,6 +100,23 @@ fn what_is_printed_is_left_out_and_said() {
 }
 
 #[test]
+fn datapaths_of_several_rounds_and_wide_ports_give_known_answers() {
+    let folder = Folder::new();
+    let options = [&["--wide-ports"][..], &["--rounds", "2"]];
+    for (target, is_there, options) in
+        [("verilog", answers("iverilog", "-V"), options[1]), ("vhdl", is_here("ghdl"), options[0])]
+    {
+        let project = folder.path().join(target);
+        let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+        build.args(["build", "des", "--operation", "encrypt", "--datapath", "--target", target]).args(options);
+        folder.run(build.arg("-o").arg(&project));
+        if is_there {
+            tested(&folder, &project, &[]);
+        }
+    }
+}
+
+#[test]
 fn names_and_shapes_that_are_rare_are_built_and_tested() {
     let folder = Folder::new();
     // Names that differ by capital letters alone, words of VHDL, and tokens of one bit.

@@ -23,7 +23,7 @@ use std::fmt::Write as _;
 const MOST_PORTS: usize = 16;
 
 /// States of whole messages that are printed.
-const MOST_STATES: usize = 48;
+const MOST_STATES: usize = 64;
 
 /// States beside those of messages that leave what they find, for one that only leads there.
 const MOST_MORE: usize = 8;
@@ -35,8 +35,8 @@ const MOST_TEXT: usize = 120_000;
 /// do.
 const RESTS: usize = 4;
 
-/// The states that most messages find and leave, and states that such messages come through, all of some messages; none
-/// that `avoided` names.
+/// The states that most messages find and leave, and states that such messages come through, those of most messages
+/// first and all of each; none that `avoided` names.
 fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
     let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
     let all: Vec<&Part> = automaton.parts.iter().filter(|part| part.states.len() > 1).filter(fits).collect();
@@ -48,16 +48,13 @@ fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize
     let rests: BTreeSet<usize> = found.into_iter().filter(|(_, n)| n * RESTS >= most).map(|(at, _)| at).collect();
     // What is left behind by one may be what another finds.
     let goes = |part: &&&Part| rests.contains(&part.from) && rests.contains(&part.to);
-    let mut parts: Vec<&Part> = all.iter().filter(goes).copied().collect();
+    let mut trips: BTreeMap<&BTreeSet<usize>, usize> = BTreeMap::new();
+    for part in all.iter().filter(goes) {
+        *trips.entry(&part.states).or_default() += 1;
+    }
     let mut states: BTreeSet<usize> = BTreeSet::new();
-    // Those that need the fewest more come first.
-    while let Some((at, n)) =
-        parts.iter().map(|part| part.states.difference(&states).count()).enumerate().min_by_key(|(_, n)| *n)
-    {
-        if states.len() + n > MOST_STATES {
-            break;
-        }
-        states.extend(&parts.swap_remove(at).states);
+    while let Some(trip) = next_trip(&mut trips, &states) {
+        states.extend(trip);
     }
     let mut rests: BTreeSet<usize> = rests.intersection(&states).copied().collect();
     // What is given in pieces leaves other states, from which whole messages lead to those.
@@ -74,6 +71,25 @@ fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize
         rests.insert(entry.from);
     }
     (!rests.is_empty()).then_some((rests, states))
+}
+
+/// Of state sets with the messages that come through each, the one that lets most more messages pass for each state
+/// that is added; those that pass with `states` alone, and those for which there is no more room, are dropped.
+fn next_trip<'s>(
+    trips: &mut BTreeMap<&'s BTreeSet<usize>, usize>,
+    states: &BTreeSet<usize>,
+) -> Option<&'s BTreeSet<usize>> {
+    let fits = |trip: &BTreeSet<usize>| (1..=MOST_STATES - states.len()).contains(&trip.difference(states).count());
+    trips.retain(|trip, _| fits(trip));
+    let gain = |trip: &BTreeSet<usize>| {
+        let passes = |other: &BTreeSet<usize>| other.iter().all(|at| states.contains(at) || trip.contains(at));
+        let messages: usize = trips.iter().filter(|(other, _)| passes(other)).map(|(_, n)| n).sum();
+        (messages, trip.difference(states).count())
+    };
+    let gains = trips.keys().map(|&trip| (trip, gain(trip)));
+    // The first of those that are as good: in the order of the numbers of states.
+    let best = gains.reduce(|best, other| if other.1.0 * best.1.1 > best.1.0 * other.1.1 { other } else { best });
+    best.map(|(trip, _)| trip)
 }
 
 impl Writer<'_> {

@@ -242,14 +242,11 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     let mut text = product(&plan, Registers { bits: 128, turns_bits: false }, function, &attribute);
     let _ = writeln!(
         text,
-        "{attribute} static void {function}({} *s, size_t iterations)\n{{\n  uint8_t x_[16];\n  (void)iterations;",
+        "{attribute} static void {function}({} *s, size_t iterations)\n{{\n  (void)iterations;",
         names.state
     );
     let [x, a, h] = [&recurrence.state, added, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
-    let _ = writeln!(
-        text,
-        "  const __m128i x = HR_CL_XOR128({x}, {a});\n  _mm_storeu_si128((__m128i *)x_, {function}_product128(x, {h}));"
-    );
+    let _ = writeln!(text, "  const __m128i x = {function}_product128(HR_CL_XOR128({x}, {a}), {h});");
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");
     let cycles = 3.0 * plan.multiply.n_multiplications() as f64;
@@ -263,8 +260,42 @@ fn element(body: &Loop, byte: &ElementByte, names: &LoopNames) -> (String, u32) 
     (names.names.element(object, &byte.index.to_string()), object.width)
 }
 
-/// Bytes of elements as a register: not through memory, where a load would wait for many narrow stores.
+/// Sixteen bytes of elements that lie in memory one beside the other, in whatever order: where they begin, and for each
+/// byte of memory which of the sixteen lies there, on machines that store the least significant byte first.
+fn beside(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> Option<(String, [u8; BYTES as usize])> {
+    let object = bytes.first()?.object;
+    let n_bytes = body.objects[object.0 as usize].width as usize / 8;
+    let place = |byte: &ElementByte| byte.index * n_bytes + byte.lo as usize / 8;
+    let first = bytes.iter().map(place).min()?;
+    let mut order = [u8::MAX; BYTES as usize];
+    for (at, byte) in bytes.iter().enumerate() {
+        if byte.object != object || !byte.lo.is_multiple_of(8) {
+            return None;
+        }
+        *order.get_mut(place(byte) - first)? = u8::try_from(at).ok()?;
+    }
+    if !first.is_multiple_of(n_bytes) || order.contains(&u8::MAX) {
+        return None;
+    }
+    let (element, _) = element(body, bytes.iter().find(|byte| place(byte) == first)?, names);
+    Some((element, order))
+}
+
+/// A register with its bytes in another order.
+fn reordered(register: &str, order: impl Fn(u8) -> u8) -> String {
+    match (0..BYTES as u8).all(|at| order(at) == at) {
+        true => register.to_owned(),
+        false => format!("HR_CL_SHUFFLE128({register}, {})", constant(of_bytes(|at| order(at as u8)), 128)),
+    }
+}
+
+/// Bytes of elements as a register. Where they do not lie beside one another they are put together from the elements:
+/// not through memory, where a load would wait for many narrow stores.
 fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
+    if let Some((first, order)) = beside(body, bytes, names) {
+        let place = |at: u8| order.iter().position(|&byte| byte == at).map_or(at, |place| place as u8);
+        return reordered(&format!("HR_CL_LOAD128(&{first})"), place);
+    }
     let half = |bytes: &[ElementByte]| {
         let part = |(at, byte): (usize, &ElementByte)| {
             let (element, _) = element(body, byte, names);
@@ -276,8 +307,15 @@ fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
     format!("_mm_set_epi64x((int64_t)({}), (int64_t)({}))", half(high), half(low))
 }
 
-/// Elements of the state from the array `x_`, each from all of its bytes.
+/// Elements of the state from the register `x`: at once where they lie beside one another, else each from all of its
+/// bytes.
 fn store_state(body: &Loop, recurrence: &Recurrence, names: &LoopNames, text: &mut String) {
+    if let Some((first, order)) = beside(body, &recurrence.state, names) {
+        let x = reordered("x", |place| order[usize::from(place)]);
+        let _ = writeln!(text, "  _mm_storeu_si128((__m128i *)&{first}, {x});");
+        return;
+    }
+    text.push_str("  uint8_t x_[16];\n  _mm_storeu_si128((__m128i *)x_, x);\n");
     let mut done: Vec<(usize, usize)> = Vec::new();
     for byte in &recurrence.state {
         let key = (byte.object.0 as usize, byte.index);
@@ -348,7 +386,7 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     let whole = REGISTERS * parts;
     let n_keys = plan.prepare_y.outputs().len();
     let mut text = format!(
-        "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n  uint8_t x_[16];\n",
+        "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n",
         names.state
     );
     let [x, h] = [&recurrence.state, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
@@ -379,7 +417,7 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     let _ = writeln!(
         text,
         // Each step makes as many as there are, so that few products wait for one another.
-        "  const size_t n_ = iterations / {parts} + 1 < {REGISTERS} ? iterations / {parts} + 1 : {REGISTERS};\n  powers[{last}] = power;\n  __m128i stride = power{parts};\n  for (size_t have = 1; have < n_; have *= 2) {{\n    const HR_CL_V{bits} strides = HR_CL_ALL{bits}(stride);\n    for (size_t i = have; i < 2 * have && i < n_; i++)\n      powers[{last} - i] = {function}_product{bits}(powers[{last} + have - i], strides);\n    stride = {function}_product128(stride, stride);\n  }}\n  for (size_t i = {REGISTERS} - n_; i < {REGISTERS}; i++) {{",
+        "  const size_t n_ = (iterations + {parts} - 1) / {parts} < {REGISTERS} ? (iterations + {parts} - 1) / {parts} : {REGISTERS};\n  powers[{last}] = power;\n  __m128i stride = power{parts};\n  for (size_t have = 1; have < n_; have *= 2) {{\n    const HR_CL_V{bits} strides = HR_CL_ALL{bits}(stride);\n    for (size_t i = have; i < 2 * have && i < n_; i++)\n      powers[{last} - i] = {function}_product{bits}(powers[{last} + have - i], strides);\n    stride = {function}_product128(stride, stride);\n  }}\n  for (size_t i = {REGISTERS} - n_; i < {REGISTERS}; i++) {{",
         last = REGISTERS - 1
     );
     let registers = Registers { bits, turns_bits: bits != 128 };
@@ -392,9 +430,10 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
         "  }}\n  for (; iterations >= {whole}; iterations -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
         16 * whole
     );
+    // Blocks that fill their registers are read where they lie.
     let _ = writeln!(
         text,
-        "  if (iterations) {{\n    const size_t n = (iterations + {parts} - 1) / {parts}, zeros = n * {parts} - iterations;\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * iterations);\n    _mm_storeu_si128((__m128i *)x_, x);\n    for (size_t i = 0; i < 16; i++) rest[16 * zeros + i] ^= x_[i];\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {REGISTERS} - n, n);\n  }}\n  _mm_storeu_si128((__m128i *)x_, x);"
+        "  const size_t n = (iterations + {parts} - 1) / {parts}, zeros = n * {parts} - iterations;\n  if (iterations && zeros == 0) {{\n    x = {function}_group(x, in, keys + {REGISTERS} - n, n);\n  }} else if (iterations) {{\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * iterations);\n    _mm_storeu_si128((__m128i *)(rest + 16 * zeros), HR_CL_XOR128(HR_CL_LOAD128(rest + 16 * zeros), x));\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {REGISTERS} - n, n);\n  }}"
     );
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");

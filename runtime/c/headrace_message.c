@@ -1,4 +1,7 @@
 /* See headrace_message.h. */
+
+/* What is here serves all operations by their tables: nothing is known of them that would fold. */
+#define HR_FOLDED static inline
 #include "headrace_whole.h"
 
 static void wipe(void *bytes, size_t n_bytes) {

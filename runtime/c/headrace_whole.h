@@ -8,7 +8,8 @@
 
 #include "headrace_message.h"
 
-#ifdef __GNUC__
+#ifdef HR_FOLDED
+#elif defined(__GNUC__)
 #define HR_FOLDED static inline __attribute__((always_inline))
 #else
 #define HR_FOLDED static inline

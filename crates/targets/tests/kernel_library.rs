@@ -15,7 +15,7 @@ use headrace_targets::c::kernel::{
     Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, prelude,
     print_loop, recurrence, sequential, tables, with_sums,
 };
-use headrace_targets::c::{Options, emit_with};
+use headrace_targets::c::{Emission, Options, emit_with};
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::passes::distribute_recurrence::distribute_recurrence;
@@ -271,8 +271,7 @@ fn texts_that_are_too_long_lose_what_gains_least() {
     let text = |most_text: usize| {
         let options = Options { prefix: Some("x".into()), most_text, ..Options::default() };
         let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
-        let text = String::from_utf8_lossy(&emission.files["x.c"]).into_owned();
-        (emission.fused, text)
+        (emission.fused, sources(&emission))
     };
     let has = |text: &str| ["_many_avx512x1(", "_blocks128(", "_steps_0("].map(|name| text.contains(name));
     let (is_fused, all) = text(usize::MAX);
@@ -365,7 +364,13 @@ fn code_of(set: &str, operation: &str) -> String {
     let (network, automaton) = fused(set, operation);
     let options = Options { prefix: Some("x".into()), ..Options::default() };
     let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
-    String::from_utf8_lossy(&emission.files["x.c"]).into_owned()
+    sources(&emission)
+}
+
+/// What was printed for one message and for many.
+fn sources(emission: &Emission) -> String {
+    let sources = ["x.c", "x_many.c"].into_iter().filter_map(|file| emission.files.get(file));
+    sources.map(|source| String::from_utf8_lossy(source)).collect()
 }
 
 /// On some machines they take hundreds of cycles each while upper halves of registers are in use.

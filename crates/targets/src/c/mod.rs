@@ -226,6 +226,11 @@ pub fn prefix_for(network: &Network) -> String {
     names.fresh(&headrace_program::names::identifier(short))
 }
 
+/// The source file of what a network needs for many messages at once.
+pub(crate) fn file_of_many(prefix: &str) -> String {
+    format!("{prefix}_many.c")
+}
+
 /// Prints a network as one header and one source file, `PREFIX.h` and `PREFIX.c`, and the runtime next to them.
 ///
 /// # Errors
@@ -235,7 +240,8 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
     emit_with(network, None, options)
 }
 
-/// The same with the control automaton of the network, which then runs instead of the scheduler wherever it can.
+/// The same with the control automaton of the network, which then runs instead of the scheduler wherever it can. Where
+/// that has loops for many messages at once, they are in a second source file, `PREFIX_many.c`.
 ///
 /// What is too long for compilers as an automaton is printed with its run-time scheduler.
 ///
@@ -271,17 +277,22 @@ pub fn emit_with(
         printed.declarations
     );
     let device = if printed.kernels.is_empty() { "" } else { "#include \"headrace_device.h\"\n" };
-    let source = format!(
-        "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n{device}\n#if __STDC_HOSTED__\n#include <math.h>\n#endif\n\n{QUIET}{}",
-        printed.definitions
-    );
+    let source = |device: &str, definitions: &str| {
+        format!(
+            "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n{device}\n#if __STDC_HOSTED__\n#include <math.h>\n#endif\n\n{QUIET}{definitions}"
+        )
+        .into_bytes()
+    };
     let mut files: BTreeMap<String, Vec<u8>> =
         RUNTIME.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
     if options.mapping.is_some() {
         files.insert(RUNTIME_PARALLEL.0.to_owned(), RUNTIME_PARALLEL.1.as_bytes().to_vec());
     }
     files.insert(format!("{prefix}.h"), header.into_bytes());
-    files.insert(format!("{prefix}.c"), source.into_bytes());
+    files.insert(format!("{prefix}.c"), source(device, &printed.definitions));
+    if !printed.of_many.is_empty() {
+        files.insert(file_of_many(&prefix), source("", &printed.of_many));
+    }
     let PrintedNetwork { loops, kernels, refused, .. } = printed;
     Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused, loops, kernels, refused })
 }

@@ -79,18 +79,16 @@ pub(super) struct PrintedUnit<'a> {
 }
 
 impl PrintedUnit<'_> {
-    /// All of them.
+    /// Those for one message.
     pub fn functions(&self) -> impl Iterator<Item = &CFunction> {
-        let variants = self.variants.iter().map(|variant| &variant.function);
-        variants.chain(self.ways.ways.iter().map(|way| &way.function))
+        self.variants.iter().map(|variant| &variant.function)
     }
 
     /// What functions for one message use and nobody else, not even `others`: it is called after them.
     fn own_support(&self, others: &BTreeSet<String>) -> Vec<&String> {
-        let of_many: Vec<&String> = self.ways.ways.iter().flat_map(|way| &way.function.support).collect();
         let mut own: Vec<&String> = Vec::new();
         for support in self.variants.iter().flat_map(|variant| &variant.function.support) {
-            let is_own = support.contains(&self.unit.base) && !others.contains(support) && !of_many.contains(&support);
+            let is_own = support.contains(&self.unit.base) && !others.contains(support);
             if is_own && !own.contains(&support) {
                 own.push(support);
             }
@@ -345,7 +343,6 @@ impl Writer<'_> {
             );
         }
         text.push_str(&self.ahead(&chains));
-        text.push_str(&self.many_loops(loops));
         text
     }
 

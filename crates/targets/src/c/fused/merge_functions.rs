@@ -142,27 +142,33 @@ impl Writer<'_> {
         }
     }
 
+    /// The function that leaves what iterations of a loop leave beside its shape, if there is something.
+    pub(super) fn rest_function(&self, unit: &Unit, number: usize) -> String {
+        let frame = unit.members.iter().zip(&unit.frames).find(|(member, _)| **member == number);
+        let Some(rest) = frame.and_then(|(_, frame)| frame.rest.as_ref()) else { return String::new() };
+        let prefix = self.prefix;
+        let own = format!("{prefix}_loop_{number}");
+        let (function, names) = (format!("{own}_rest"), self.loop_names(format!("{own}_table")));
+        let named = LoopNames { function: &function, state: &format!("struct {prefix}"), names: &names };
+        format!(
+            "/* What iterations of loop {number} leave that none of them needs. */\n#ifdef __SIZEOF_INT128__\n{}#else\n{}#endif\n\n",
+            kernel::skipped(rest, &named),
+            kernel::sequential(rest, &named).text
+        )
+    }
+
     /// The function of a loop that runs that of its shape.
     pub(super) fn framed(&self, unit: &Unit, number: usize, body: &Loop) -> String {
-        let Some((_, frame)) = unit.members.iter().zip(&unit.frames).find(|(member, _)| **member == number) else {
+        if !unit.is_shared() {
             return String::new();
-        };
+        }
         let (prefix, shared) = (self.prefix, &unit.base);
         let own = format!("{prefix}_loop_{number}");
         let names = self.loop_names(format!("{own}_table"));
         let delays = body.carried.iter().filter(|one| one.carry == Carry::Delay);
         let delays: Vec<NodeId> = delays.map(|one| one.next).collect();
         let mut text = kernel::tables(&body.graph, &delays, &names);
-        if let Some(rest) = &frame.rest {
-            let function = format!("{own}_rest");
-            let named = LoopNames { function: &function, state: &format!("struct {prefix}"), names: &names };
-            let _ = write!(
-                text,
-                "/* What iterations of loop {number} leave that none of them needs. */\n#ifdef __SIZEOF_INT128__\n{}#else\n{}#endif\n\n",
-                kernel::skipped(rest, &named),
-                kernel::sequential(rest, &named).text
-            );
-        }
+        text.push_str(&self.rest_function(unit, number));
         let (parameters, arguments) = parameters(body);
         let shape = self.shape_of(unit, number, "s");
         let rest = self.rest_of(unit, number, "s", &arguments);
@@ -175,7 +181,7 @@ impl Writer<'_> {
     }
 
     /// The type that a shape works on.
-    fn shape_type(&self, unit: &Unit) -> String {
+    pub(super) fn shape_type(&self, unit: &Unit) -> String {
         let mut text = format!("/* What loops of one shape work on. */\nstruct {} {{\n", unit.base);
         for object in &unit.body.objects {
             let _ = writeln!(text, "    {} *{};", object_type(object), object.name);

@@ -159,7 +159,7 @@ pub fn print_short(
     for _ in 0..=ATTEMPTS {
         let automaton = fewer.as_ref().unwrap_or(automaton);
         let printed = print(network, automaton, prefix, options, places, diagnostics);
-        let length = printed.definitions.len();
+        let length = printed.definitions.len() + printed.of_many.len();
         if length <= options.most_text {
             return Some(printed);
         }
@@ -240,13 +240,15 @@ fn print(
         let _ = write!(definitions, "extern const struct headrace_kernels {prefix}_kernels;\n\n");
     }
     let PrintedStates { transitions, states, whole, found } = writer.states(&loops);
-    let functions = writer.functions(&loops.many, !whole.is_empty());
+    let functions = writer.functions(!whole.is_empty());
     let mut text = writer.loops_text(&loops, &found);
+    let mut of_many = writer.of_many(&loops);
     let after = [transitions, states, whole, functions].concat();
-    let length = definitions.len() + text.len() + after.len();
+    let length = definitions.len() + text.len() + after.len() + of_many.len();
     if length > options.most_text {
         loops.shorten(length - options.most_text);
         text = writer.loops_text(&loops, &found);
+        of_many = writer.of_many(&loops);
     }
     definitions.push_str(&text);
     definitions.push_str(&after);
@@ -258,7 +260,7 @@ fn print(
         }
     }
     let loops = report::of(&loops);
-    PrintedNetwork { declarations, definitions, fields: Default::default(), loops, kernels, refused }
+    PrintedNetwork { declarations, definitions, of_many, fields: Default::default(), loops, kernels, refused }
 }
 
 /// What all of it is printed from.

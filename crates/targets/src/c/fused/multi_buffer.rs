@@ -6,10 +6,11 @@
 //! how often it could (`many_iterations`), and stops. `streams` takes the loop that most contexts wait for and runs it
 //! as often as the shortest of them allows; where there are too few for that to be faster, one context runs it alone.
 
-use super::Writer;
 use super::loops::{Loops, PrintedUnit};
 use super::outlined_transitions::X86;
-use crate::c::kernel::{Many, element_type};
+use super::{COLD, UNUSED, Writer};
+use crate::c::kernel::{self, Many, element_type};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Contexts that are under way together.
@@ -64,12 +65,42 @@ impl Writer<'_> {
         "    uint32_t many; /* 1: stops before loops that run for many contexts at once; 2: but not before the next */\n    uint32_t many_loop; /* the one that it stands before */\n    size_t many_iterations;\n"
     }
 
+    /// The second source file: what many messages at once need, so that linkers take it where somebody asks for it and
+    /// leave it out everywhere else. It has its own copies of short functions on the boundary.
+    pub(super) fn of_many(&self, loops: &Loops) -> String {
+        if loops.many.loops.is_empty() {
+            return String::new();
+        }
+        let prefix = self.prefix;
+        let mut text = [COLD, UNUSED, &kernel::prelude(), &self.ports(), &self.lent()].concat();
+        text.push_str(&self.many_loops(loops));
+        text.push_str(&self.streams(&loops.many));
+        let _ = write!(text, "#define {prefix}_streams {prefix}_any_streams\n\n");
+        text
+    }
+
     /// `PREFIX_many_N(states, count)` for each loop: runs it for the first of them, which have most iterations to go,
     /// and says for how many.
-    pub(super) fn many_loops(&self, loops: &Loops) -> String {
+    fn many_loops(&self, loops: &Loops) -> String {
         let prefix = self.prefix;
-        let mut text = String::from(X86);
-        for way in loops.units.iter().flat_map(|unit| &unit.ways.ways) {
+        let mut text = String::new();
+        for PrintedUnit { unit, .. } in loops.units.iter().filter(|unit| !unit.ways.ways.is_empty()) {
+            let names = self.loop_names(format!("{}_table", unit.base));
+            text.push_str(&kernel::tables(&unit.body.graph, &unit.body.roots(), &names));
+            if unit.is_shared() {
+                text.push_str(&self.shape_type(unit));
+            }
+        }
+        for ManyLoop { number, unit } in &loops.many.loops {
+            text.push_str(&self.rest_function(&loops.units[*unit].unit, *number));
+        }
+        text.push_str(X86);
+        let ways = || loops.units.iter().flat_map(|unit| &unit.ways.ways);
+        let mut seen = BTreeSet::new();
+        for support in ways().flat_map(|way| &way.function.support).filter(|support| seen.insert(*support)) {
+            text.push_str(support);
+        }
+        for way in ways() {
             text.push_str(&way.function.with_evidence());
             text.push('\n');
         }
@@ -141,11 +172,8 @@ impl Writer<'_> {
         text
     }
 
-    /// The function that takes many messages, or nothing where there is no loop for it.
-    pub(super) fn streams(&self, all: &ManyLoops) -> String {
-        if all.loops.is_empty() {
-            return String::new();
-        }
+    /// The function that takes many messages.
+    fn streams(&self, all: &ManyLoops) -> String {
         let prefix = self.prefix;
         let n_loops = all.loops.len();
         let cases: String = (0..n_loops)
@@ -157,7 +185,7 @@ impl Writer<'_> {
 static void {prefix}_go_on(struct headrace_stream *stream, uint32_t *loop, size_t *iterations) {{
     struct {prefix} *const s = (struct {prefix} *)stream->context;
     s->many_loop = 0;
-    stream->status = {prefix}_any_run(s, UINT64_MAX);
+    stream->status = {prefix}_network.run(s, UINT64_MAX);
     *loop = s->many_loop;
     *iterations = s->many_iterations;
 }}

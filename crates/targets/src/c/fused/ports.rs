@@ -4,7 +4,6 @@
 //! while `stream` runs. Tokens in the buffer come first; when it is empty the window moves to the caller's memory.
 //! Output goes to the caller's memory as long as nothing waits in the buffer before it.
 
-use super::multi_buffer::ManyLoops;
 use super::{Behind, Writer};
 use crate::c::kernel::element_type;
 use headrace_ir::Port;
@@ -269,7 +268,7 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
     }
 
     /// The functions of the table.
-    pub(super) fn functions(&self, many: &ManyLoops, has_whole: bool) -> String {
+    pub(super) fn functions(&self, has_whole: bool) -> String {
         let prefix = self.prefix;
         let inner = self.behind.map(|behind| behind.inner);
         let mut text = String::new();
@@ -397,14 +396,9 @@ static void {prefix}_any_help(void *context, const struct headrace_helpers *help
         text.push_str("    default:\n        break;\n    }\n    return taken;\n}\n\n");
         text.push_str(&self.runs());
         text.push_str(&self.run_helped());
+        text.push_str(&self.lent());
         text.push_str(&self.stream());
-        let streams = self.streams(many);
-        text.push_str(&streams);
         let whole = if has_whole { format!("{prefix}_any_whole") } else { "NULL".to_owned() };
-        // Not in the table: linkers drop the code for many messages where nobody asks for it by its name.
-        if !streams.is_empty() {
-            let _ = write!(text, "#define {prefix}_streams {prefix}_any_streams\n\n");
-        }
         text.push_str(&self.shown());
         let _ = write!(
             text,
@@ -431,7 +425,8 @@ static void {prefix}_any_help(void *context, const struct headrace_helpers *help
         text
     }
 
-    fn stream(&self) -> String {
+    /// The functions between which the caller lends its memory to the network.
+    pub(super) fn lent(&self) -> String {
         let prefix = self.prefix;
         let (mut begin, mut end) = (String::new(), String::new());
         for (at, port) in self.network.inputs.iter().enumerate().filter(|(_, port)| streams(port)) {
@@ -504,7 +499,14 @@ static size_t {prefix}_stream_end(struct {prefix} *s, uint32_t input, const uint
 {end}    return n_in - left;
 }}
 
-/* A part of the function for whole messages, which says the ports. */
+"
+        )
+    }
+
+    fn stream(&self) -> String {
+        let prefix = self.prefix;
+        format!(
+            "/* A part of the function for whole messages, which says the ports. */
 HR_PART size_t {prefix}_any_stream(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output,
                                  uint8_t *out, size_t *n_out, uint32_t *status) {{
     struct {prefix} *const s = (struct {prefix} *)context;

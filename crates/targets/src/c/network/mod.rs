@@ -31,6 +31,8 @@ pub struct PrintedNetwork {
     pub declarations: String,
     /// Definitions.
     pub definitions: String,
+    /// Definitions of a second source file, for many messages at once; empty where there is nothing for them.
+    pub of_many: String,
     /// Where the state lies.
     pub fields: Fields,
     /// What was printed for its loops; none where it runs on its scheduler.
@@ -184,7 +186,15 @@ pub fn print(
         fields.variables.push(scalars.chain(lists).collect());
     }
     fields.fifos = writer.rings.iter().map(|fifo| fifo.field.clone()).collect();
-    PrintedNetwork { declarations, definitions, fields, loops: Vec::new(), kernels: Vec::new(), refused: Vec::new() }
+    PrintedNetwork {
+        declarations,
+        definitions,
+        of_many: String::new(),
+        fields,
+        loops: Vec::new(),
+        kernels: Vec::new(),
+        refused: Vec::new(),
+    }
 }
 
 pub(super) struct Writer<'a> {

@@ -12,7 +12,7 @@ mod program;
 pub(crate) mod shape;
 mod small;
 
-use super::{Emission, Options, emit, emit_with};
+use super::{Emission, Options, emit, emit_with, file_of_many};
 use crate::automata::{NotFused, automaton};
 use crate::project::on_all_processors;
 pub use crate::project::{Files, KnownAnswer, OnOperation, Recording, is_supported};
@@ -126,7 +126,7 @@ pub(crate) fn networks(
     options: &Options,
     on_operation: &OnOperation<'_>,
     prefix: &(dyn Fn(&OperationSpec) -> String + Sync),
-    behind: &dyn Fn(&OperationSpec, &Network) -> String,
+    behind: &dyn Fn(&OperationSpec, &Network, shape::Part) -> String,
 ) -> Result<Networks, Vec<Diagnostic>> {
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let held = held::held(spec, network).map(Arc::new);
@@ -148,8 +148,13 @@ pub(crate) fn networks(
     for (emission, (spec, network)) in on_all_processors(operations, emitted).into_iter().zip(operations) {
         match emission {
             Ok(mut emission) => {
+                let of_many = emission.files.get_mut(&file_of_many(&prefix(spec)));
+                let part = if of_many.is_some() { shape::Part::OfOne } else { shape::Part::All };
+                if let Some(source) = of_many {
+                    source.extend(behind(spec, network, shape::Part::OfMany).into_bytes());
+                }
                 let source = emission.files.entry(format!("{}.c", prefix(spec))).or_default();
-                source.extend(behind(spec, network).into_bytes());
+                source.extend(behind(spec, network, part).into_bytes());
                 add_kernels(&mut emission, options);
                 printed
                     .on_device

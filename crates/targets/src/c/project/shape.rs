@@ -306,18 +306,36 @@ fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
     format!("uint32_t {op}_many(\n    {})", listed.join(",\n    "))
 }
 
-/// The functions of an operation, to be put behind its network.
-pub(crate) fn source(spec: &OperationSpec, network: &Network) -> String {
+/// Which functions of an operation a source file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All of them.
+    All,
+    /// All but the one for many messages.
+    OfOne,
+    /// That for many messages alone.
+    OfMany,
+}
+
+/// Functions of an operation, to be put behind its network.
+pub(crate) fn source(spec: &OperationSpec, network: &Network, part: Part) -> String {
     let set = set_name(&spec.set);
     let mut text = format!("\n#include \"{set}.h\"\n#include \"headrace_whole.h\"\n");
     let op = operation_prefix(spec);
-    if functions(spec).contains(&Function::Many) {
-        let streams = format!("{}_streams", network_prefix(spec));
-        let _ = write!(text, "#ifndef {streams}\n#define {streams} NULL\n#endif\n");
+    if part == Part::All && functions(spec).contains(&Function::Many) {
+        let _ = writeln!(text, "#define {}_streams NULL", network_prefix(spec));
     }
     table(&mut text, "static ", &op, spec, network);
-    for function in functions(spec) {
+    let wanted = |function: &Function| match part {
+        Part::All => true,
+        Part::OfOne => *function != Function::Many,
+        Part::OfMany => *function == Function::Many,
+    };
+    for function in functions(spec).into_iter().filter(wanted) {
         body(&mut text, &op, spec, function);
+    }
+    if part == Part::OfMany {
+        return text;
     }
     let _ = write!(
         text,
@@ -330,7 +348,7 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network) -> String {
 }
 
 /// The table of an operation alone, for those who handle many by the functions of `headrace_message.h`.
-pub(crate) fn described(spec: &OperationSpec, network: &Network) -> String {
+pub(crate) fn described(spec: &OperationSpec, network: &Network, _: Part) -> String {
     let op = operation_prefix(spec);
     let mut text =
         format!("\n#include \"headrace_message.h\"\n\nextern const struct headrace_operation {op}_operation;\n");

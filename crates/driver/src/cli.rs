@@ -828,8 +828,9 @@ pub enum Listing {
     Targets,
     /// Engines
     Engines,
-    /// Machine models
-    Platforms,
+    /// Machines that programs and designs are made for, and what operations take on them
+    #[value(alias = "platforms")]
+    Machines,
     /// Transformations
     Passes,
     /// Independent implementations that measurements compare with

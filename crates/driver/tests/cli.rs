@@ -687,6 +687,24 @@ fn passes_are_listed_shown_and_left_out() {
 }
 
 #[test]
+fn machines_are_listed_with_their_figures() {
+    let folder = folder();
+    let run = |words: &[&str]| stdout(&headrace(folder.path(), words, b""));
+    let listed = run(&["list", "machines"]);
+    for line in ["avx2       ", "SIMD level: x86-64 with AVX2", "zen4 ", "cost model: AMD Zen 4"] {
+        assert!(listed.contains(line), "{listed}");
+    }
+    let details: serde_json::Value = serde_json::from_str(&run(&["list", "machines", "--json"])).expect("it is JSON");
+    let of = |name: &str| {
+        let rows = details.as_array().into_iter().flatten();
+        rows.map(|row| (&row["name"], &row["details"])).find(|row| row.0 == name).expect("it is listed").1
+    };
+    assert_eq!(of("avx2")["costs"], "zen4");
+    let gate = &of("zen4")["bitslice"]["gate"];
+    assert!(gate["value"].as_f64().is_some() && gate["source"].as_str().is_some(), "{gate}");
+}
+
+#[test]
 fn manual_pages_completions_and_reference_pages_are_written() {
     let folder = folder();
     assert_eq!(status(&headrace(folder.path(), &["man", "-o", "man"], b"")), 0);

@@ -13,17 +13,11 @@
 //! bits = 128
 //! intrinsic = "_mm_aesenc_si128"  # of C
 //! features = ["aes"]              # that a machine must have, by the names that C compilers give them
-//!
-//! [[cost]]
-//! machine = "zen4"
-//! bits = 128
-//! latency = 4.0                   # cycles from operands to result
-//! cycles = 0.5                    # between two that do not depend on each other
-//! source = "measured"
 //! ```
 //!
 //! A wider form does in each part of its registers what the actor does, unless it has a parameter. The tests run every
-//! form of every description on the machine beside the interpreter.
+//! form of every description on the machine beside the interpreter. What an instruction takes stands with the cost models
+//! of machines (`crates/machines`), under its name.
 
 mod meaning;
 
@@ -56,22 +50,6 @@ pub struct Form {
     pub legacy: bool,
 }
 
-/// What an instruction costs on a machine.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cost {
-    /// The machine.
-    pub machine: String,
-    /// Width of the registers.
-    pub bits: u32,
-    /// Cycles from operands to result.
-    pub latency: f64,
-    /// Cycles between two that do not depend on each other.
-    pub cycles: f64,
-    /// Where the figures come from.
-    pub source: String,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Use {
@@ -81,8 +59,6 @@ struct Use {
     parameter: Option<String>,
     #[serde(rename = "form")]
     forms: Vec<Form>,
-    #[serde(default, rename = "cost")]
-    costs: Vec<Cost>,
 }
 
 /// An operand or the result: tokens of one firing, the lowest bits first.
@@ -120,8 +96,6 @@ pub struct Description {
     pub parameter: Option<String>,
     /// How it is used with registers of each width, the narrowest first.
     pub forms: Vec<Form>,
-    /// What it costs.
-    pub costs: Vec<Cost>,
     /// What it means, with registers of 128 bits.
     pub meaning: Network,
 }
@@ -230,7 +204,6 @@ pub fn description(name: &str) -> Result<Description, Unusable> {
         commutative,
         parameter: used.parameter,
         forms: used.forms,
-        costs: used.costs,
         meaning,
     })
 }

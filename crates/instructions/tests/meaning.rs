@@ -1,8 +1,9 @@
 //! Meanings as graphs, beside the interpreter's.
 
 use headrace_engine::{CollectingHost, Engine};
-use headrace_instructions::{choice, descriptions, graph};
+use headrace_instructions::{choice, description, descriptions, graph};
 use headrace_interp::{Interpreter, Options};
+use headrace_machines::{Machine, machines};
 use headrace_transform::passes::linear::spaces::Spaces;
 use headrace_transform::passes::select_instructions::meaning::Shape;
 
@@ -56,4 +57,19 @@ fn all_together_are_made_fast_enough() {
     let choice = choice(&descriptions, |_| true).expect("all are taken");
     println!("read in {read:?}, made in {:?}", start.elapsed() - read);
     assert!(choice.names().any(|name| name == "aesenc"));
+}
+
+/// What cost models of machines say of an instruction is found by its name.
+#[test]
+fn instructions_with_costs_are_described() {
+    let mut n_costs = 0;
+    for machine in machines().all() {
+        let Machine::CostModel(costs) = machine else { continue };
+        for (name, cost) in &costs.instruction {
+            n_costs += 1;
+            let description = description(name).unwrap_or_else(|wrong| panic!("{}: {wrong}", costs.name));
+            assert!(description.forms.iter().any(|form| form.bits == cost.bits), "{}: {name}", costs.name);
+        }
+    }
+    assert!(n_costs > 0);
 }

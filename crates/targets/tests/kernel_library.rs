@@ -12,7 +12,7 @@ mod operations;
 use compile::{array, compilers, run};
 use headrace_instructions::{choice, descriptions};
 use headrace_targets::c::kernel::{
-    Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, prelude,
+    Alone, CFunction, LoopNames, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, machine, prelude,
     print_loop, recurrence, sequential, tables, with_sums,
 };
 use headrace_targets::c::{Emission, Options, emit_with};
@@ -132,12 +132,12 @@ fn loops_of_networks_do_what_they_mean() {
     let levels = std::env::var("HEADRACE_LEVELS").unwrap_or_else(|_| "v128 avx512".to_owned());
     let ways = std::env::var("HEADRACE_WAYS").unwrap_or_else(|_| "sequential lanes bits".to_owned());
     let is_wanted = |strategy: &&Strategy| ways.split_whitespace().any(|way| way == strategy.name());
-    let has = |machine: &&Machine| match machine.name {
+    let has = |machine: &&Machine| match machine.name.as_str() {
         "v128" => true,
         "avx2" => std::is_x86_feature_detected!("avx2"),
         _ => std::is_x86_feature_detected!("avx512vbmi"),
     };
-    let machines: Vec<&Machine> = MACHINES
+    let machines: Vec<&Machine> = machine::levels()
         .iter()
         .filter(|machine| levels.split_whitespace().any(|level| level == machine.name))
         .filter(has)
@@ -181,7 +181,7 @@ fn product_recurrences_are_taken_apart() {
                 println!("not run: no carry-less multiplication of {bits} bits");
                 continue;
             }
-            let Some(machine) = Machine::named(feature) else { panic!("no machine {feature}") };
+            let Some(machine) = machine::named(feature) else { panic!("no machine {feature}") };
             let (printed, _) = recurrence(split, &first, bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
             for compiler in compilers() {
                 check(&format!("{set} {name}"), body, machine, "split", &printed, compiler);
@@ -209,7 +209,7 @@ fn sums_are_taken_apart() {
                 println!("not run: no {level}");
                 continue;
             }
-            let Some(machine) = Machine::named(level) else { panic!("no machine {level}") };
+            let Some(machine) = machine::named(level) else { panic!("no machine {level}") };
             let printed = with_sums(&split, &first, None, machine, &ON_TRIAL);
             for compiler in compilers() {
                 check(&format!("aes128-ocb3 {name}"), body, machine, "sums", &printed, compiler);
@@ -228,7 +228,7 @@ fn sums_are_taken_apart() {
             println!("not run: no wide instructions");
             continue;
         }
-        let Some(machine) = Machine::named("avx512") else { panic!("no machine") };
+        let Some(machine) = machine::named("avx512") else { panic!("no machine") };
         let printed = with_sums(&split, &first.function, Some((512, first.held)), machine, &ON_TRIAL);
         for compiler in compilers() {
             check(&format!("aes128-ocb3 {name}"), body, machine, "held", &printed, compiler);
@@ -255,7 +255,7 @@ fn functions_of_bytes_become_tables() {
             println!("not run: no permutations and affine maps of bytes");
             continue;
         }
-        let Some(machine) = Machine::named(level) else { panic!("no machine {level}") };
+        let Some(machine) = machine::named(level) else { panic!("no machine {level}") };
         for body in &found {
             let printed = print_loop(body, machine, strategy, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
             for compiler in compilers() {
@@ -316,7 +316,7 @@ fn is_value(word: &str) -> bool {
 #[test]
 fn gates_stand_in_an_order_for_the_registers_that_there_are() {
     let found = loops("aes128", "ctr:boolean");
-    let Some(machine) = Machine::named("avx2") else { panic!("no machine avx2") };
+    let Some(machine) = machine::named("avx2") else { panic!("no machine avx2") };
     let printed = found.iter().filter_map(|body| print_loop(body, machine, Strategy::Bits, &ON_TRIAL).ok());
     let texts: Vec<String> = printed.map(|function| function.text).filter(|text| text.contains("f_call")).collect();
     assert!(!texts.is_empty());
@@ -328,7 +328,7 @@ fn gates_stand_in_an_order_for_the_registers_that_there_are() {
 /// A counter makes what is mixed into the input: rows of it need not be taken apart.
 #[test]
 fn bits_mix_rows_as_they_lie() {
-    let Some(machine) = Machine::named("avx2") else { panic!("no machine avx2") };
+    let Some(machine) = machine::named("avx2") else { panic!("no machine avx2") };
     let body = loops("aes128", "ctr:boolean").into_iter().find(|body| body.counters.len() > 1);
     let body = body.unwrap_or_else(|| panic!("no loop with a counter"));
     let printed = print_loop(&body, machine, Strategy::Bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));

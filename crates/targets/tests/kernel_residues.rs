@@ -7,7 +7,7 @@ mod compile;
 mod operations;
 
 use compile::{array, compilers, run};
-use headrace_targets::c::kernel::{MACHINES, Machine, ON_TRIAL, Strategy, element_type, prelude, print_loop};
+use headrace_targets::c::kernel::{Machine, ON_TRIAL, Strategy, element_type, machine, prelude, print_loop};
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::kernel::{Loop, Residue};
 use headrace_transform::passes::distribution::distribute;
@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 const PASSES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 61];
 
 fn machines() -> impl Iterator<Item = &'static Machine> {
-    MACHINES.iter().filter(|machine| match machine.name {
+    machine::levels().iter().filter(|machine| match machine.name.as_str() {
         "v128" => true,
         "avx2" => std::is_x86_feature_detected!("avx2"),
         "avx512" => std::is_x86_feature_detected!("avx512ifma") && std::is_x86_feature_detected!("avx512vbmi"),
@@ -118,5 +118,5 @@ fn numbers_are_residues_only_where_nobody_sees_their_limbs() {
     let object = found.state.0 as usize;
     assert_eq!(body.objects[object].residue, Some(found.residue));
     body.objects[object].residue = None;
-    assert!(print_loop(&body, &MACHINES[0], Strategy::Modular, &ON_TRIAL).is_err());
+    assert!(print_loop(&body, &machine::levels()[0], Strategy::Modular, &ON_TRIAL).is_err());
 }

@@ -10,6 +10,7 @@ use headrace_bench::machine::version_of;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_library::manifest::Shape;
 use headrace_library::{Class, PortSpec};
+use headrace_machines::Machine;
 use headrace_targets::toolchain::Toolchain;
 use headrace_transform::passes::pass::{Pass, Property};
 use headrace_transform::passes::pipelines::{self, Pipeline, Stage};
@@ -31,7 +32,7 @@ pub fn list(context: &mut Context, arguments: &ListArgs) -> Outcome {
         Listing::Targets => targets(),
         Listing::Peers => peers()?,
         Listing::Passes => passes(),
-        Listing::Platforms => Vec::new(),
+        Listing::Machines => machines(),
     };
     if arguments.json {
         let rows: Vec<Value> = rows
@@ -127,6 +128,16 @@ fn passes() -> Vec<Row> {
         Row { name: pipeline.name.to_owned(), here: true, about, details }
     };
     headrace_transform::passes::ALL.iter().map(pass).chain(pipelines::ALL.iter().map(pipeline)).collect()
+}
+
+/// A row for each machine; the details have its figures with their sources.
+fn machines() -> Vec<Row> {
+    let row = |machine: Machine| {
+        let (name, kind, about) = machine.description();
+        let details = serde_json::to_value(machine).unwrap_or_default();
+        Row { name: name.to_owned(), here: true, about: format!("{kind}: {about}"), details }
+    };
+    headrace_machines::machines().all().map(row).collect()
 }
 
 fn engines() -> Vec<Row> {

@@ -15,6 +15,7 @@
 //! | `region` | the automaton as states and tasks; what is refused |
 //! | `rematerialize` | values that are computed again instead of kept |
 //! | `runs` | where values repeat, iteration after iteration |
+//! | `estimate` | logic and levels of values, on the fabric of an FPGA |
 //! | `plan` | operators, cycles, registers between them |
 //! | `share` | operators that several tasks share |
 //! | `values` | the datapath: values of a plan as logic and registers |
@@ -22,6 +23,7 @@
 //! | `control` | states, cycles, and what starts when: the module |
 
 mod control;
+mod estimate;
 mod plan;
 mod region;
 mod rematerialize;
@@ -32,9 +34,10 @@ mod values;
 
 use crate::Options;
 use crate::network::ModuleNames;
+use estimate::{registers, weight};
 use headrace_ir::Network;
-use headrace_kernel::{Graph, NodeId, Op};
-use headrace_rtl::{Design, Module, index_bits};
+use headrace_kernel::NodeId;
+use headrace_rtl::{Design, Module};
 use plan::Plan;
 use region::Region;
 
@@ -120,12 +123,8 @@ fn planned(region: Region, unrolled: u32) -> (Region, Vec<Plan>) {
     let with_kept = plans(&mut kept);
     let Some(mut again) = again else { return (kept, with_kept) };
     let with_again = plans(&mut again);
-    // Registers of what is kept, and choosing among them, count as logic does.
-    if area(&again, &with_again) + again.held_bits() / 2 <= area(&kept, &with_kept) + kept.held_bits() / 2 {
-        (again, with_again)
-    } else {
-        (kept, with_kept)
-    }
+    let all = |region: &Region, plans: &[Plan]| area(region, plans) + registers(region.held_bits());
+    if all(&again, &with_again) <= all(&kept, &with_kept) { (again, with_again) } else { (kept, with_kept) }
 }
 
 /// The logic of all tasks; what several compute in the cycle in which they begin is there once.
@@ -134,43 +133,4 @@ fn area(region: &Region, plans: &[Plan]) -> u64 {
     let at_once = region.tasks.iter().zip(plans).filter(|(_, plan)| plan.last == 0);
     let roots = at_once.flat_map(|(task, _)| task.roots());
     long + region.graph.reachable(roots).into_iter().map(|id| weight(&region.graph, id)).sum::<u64>()
-}
-
-/// The logic of a value in bits, roughly: LUTs of four inputs.
-pub(crate) fn weight(graph: &Graph, id: NodeId) -> u64 {
-    let width = u64::from(graph.width(id));
-    match graph.op(id) {
-        Op::Const(_) | Op::Input { .. } | Op::Extract(..) | Op::Concat(_) | Op::SignExtend(_) | Op::Loaded(_) => 0,
-        Op::Entry { index, .. } => {
-            if graph.constant(*index).is_some() {
-                0
-            } else {
-                16 * width
-            }
-        }
-        Op::Lookup(table, _) => width * (graph.table(*table).elements.len() as u64).div_ceil(16),
-        Op::Add(..) | Op::Sub(..) | Op::Less(..) | Op::LessSigned(..) => 2 * width,
-        Op::Equal(a, _) => u64::from(graph.width(*a)).div_ceil(2),
-        Op::Mul(..) => width * width,
-        Op::Divide(..) | Op::Remainder(..) => 2 * width * width,
-        Op::ShiftLeft(..) | Op::ShiftRight(..) | Op::ShiftRightSigned(..) | Op::RotateLeft(..) => {
-            width * u64::from(index_bits(width))
-        }
-        Op::Not(_) => width / 4,
-        Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Select(..) | Op::LookupBytes(..) | Op::Instruction { .. } => width,
-    }
-}
-
-/// Levels of logic of a value behind its operands, roughly: halves of what a LUT of four inputs does.
-pub(crate) fn levels(graph: &Graph, id: NodeId) -> u32 {
-    let width = graph.width(id);
-    match graph.op(id) {
-        Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Select(..) => 1,
-        Op::Lookup(table, _) => index_bits(graph.table(*table).elements.len() as u64).div_ceil(2) + 1,
-        Op::Add(..) | Op::Sub(..) => 4 + width / 16,
-        Op::Equal(..) | Op::Less(..) | Op::LessSigned(..) => 3,
-        Op::Mul(..) | Op::Divide(..) | Op::Remainder(..) => width,
-        Op::ShiftLeft(..) | Op::ShiftRight(..) | Op::ShiftRightSigned(..) | Op::RotateLeft(..) | Op::Entry { .. } => 4,
-        _ => 0,
-    }
 }

@@ -6,8 +6,8 @@
 //! operator (a retimed recurrence in the sense of Leiserson and Saxe). What is needed of it from before the first iteration is put into
 //! the chain in cycle 0: the words of a block are where those of the message schedule come from afterwards.
 
+use super::estimate::{choices, late_table, levels, weight};
 use super::runs::{Order, Run, is_source, is_wire};
-use super::{levels, weight};
 use headrace_kernel::{Graph, NodeId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -466,14 +466,13 @@ impl Plan {
 
     fn area_of(&self, graph: &Graph) -> u64 {
         let classes = self.classes.iter().map(|class| {
-            let choices: u64 = class.operands.iter().map(|source| n_choices(graph, source)).sum();
+            let chosen: u64 = class.operands.iter().map(|source| choice(graph, source)).sum();
             let own = weight(graph, class.nodes[0]);
-            // A table whose index comes out of a register is smaller than one behind other logic.
             let is_behind =
                 |source: &Source| matches!(source, Source::Value(of, delta) if self.stage(class, *of, *delta) == 0);
             let is_table = matches!(graph.op(class.nodes[0]), Op::Lookup(..));
             let behind = is_table && class.operands.iter().any(|source| any(source, &is_behind));
-            own + choices + if behind { own / 4 } else { 0 }
+            own + chosen + if behind { late_table(own) } else { 0 }
         });
         // Registers are loaded when the task begins.
         let mut depth = vec![0i64; self.classes.len()];
@@ -503,15 +502,14 @@ fn any(source: &Source, is: &dyn Fn(&Source) -> bool) -> bool {
         }
 }
 
-/// Bits that are chosen by the cycle.
-fn n_choices(graph: &Graph, source: &Source) -> u64 {
+/// The logic that chooses by the cycle where an operand comes from.
+fn choice(graph: &Graph, source: &Source) -> u64 {
+    let among = |all: &[(usize, NodeId)]| choices(all.len() as u64 * u64::from(graph.width(all[0].1)));
     match source {
-        Source::Varying(all) => all.len() as u64 * u64::from(graph.width(all[0].1)) / 2,
-        Source::But(rule, others) => {
-            n_choices(graph, rule) + others.len() as u64 * u64::from(graph.width(others[0].1)) / 2
-        }
-        Source::Wire(_, parts) => parts.iter().map(|part| n_choices(graph, part)).sum(),
-        Source::Constants(all) => all.len() as u64 / 2,
+        Source::Varying(all) => among(all),
+        Source::But(rule, others) => choice(graph, rule) + among(others),
+        Source::Wire(_, parts) => parts.iter().map(|part| choice(graph, part)).sum(),
+        Source::Constants(all) => choices(all.len() as u64),
         Source::Same(_) | Source::Value(..) => 0,
     }
 }

@@ -4,7 +4,7 @@
 //! order, so the operations of a round come again a period later; a run is where they do. Only what computes counts: bits that are
 //! taken apart and put together are wires, and looked through.
 
-use crate::datapath::weight;
+use super::estimate::{late_table, weight};
 use headrace_kernel::{Graph, NodeId, Op};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::BTreeSet;
@@ -257,10 +257,9 @@ impl<'g> Order<'g> {
             let crossing =
                 (run.start..cut).filter(|&at| users[at] >= cut).map(|at| u64::from(self.graph.width(self.nodes[at])));
             let lost = self.weights(run.start, run.start + shift);
-            // A table whose index comes out of a register is smaller than one behind other logic.
             let is_behind = |at: &usize| self.needs[*at].iter().any(|need| *need >= cut);
             let tables = (cut..(cut + run.period).min(run.end)).filter(|&at| self.is_table(at)).filter(is_behind);
-            let behind: u64 = tables.map(|at| weight(self.graph, self.nodes[at]) / 4).sum();
+            let behind: u64 = tables.map(|at| late_table(weight(self.graph, self.nodes[at]))).sum();
             (crossing.sum::<u64>() + lost + behind, shift)
         });
         let mut costs: Vec<(u64, usize)> = costs.collect();

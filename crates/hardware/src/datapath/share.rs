@@ -4,10 +4,10 @@
 //! Both store the same elements, and what they store is computed alike: values are held against each other from there on towards their
 //! operands, and where these differ, one is chosen. The first task then is the other one behind a choice of its input.
 
+use super::estimate::weight;
 use super::plan::Plan;
 use super::region::{Region, Task};
 use super::runs::{is_source, parameter};
-use super::weight;
 use headrace_kernel::{Graph, NodeId, Object, ObjectId, Op};
 use rustc_hash::FxHashMap;
 

@@ -160,7 +160,7 @@ impl Default for Options {
             fused: true,
             automata: None,
             trials: None,
-            most_text: fused::MOST_TEXT,
+            most_text: fused::MOST_NETWORK_BYTES,
             device: None,
             small: None,
             many: true,

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Values of all transitions that differ, from which on an automaton is long: about a megabyte of C.
-const LONG: usize = 60_000;
+const LONG_AUTOMATON_VALUES: usize = 60_000;
 
 /// What is made short in the code of an automaton.
 #[derive(Clone, Debug)]
@@ -90,10 +90,10 @@ fn is_long(automaton: &Automaton) -> bool {
     let mut values = 0;
     for state in &automaton.states {
         state.step.transitions(&mut |transition, _| {
-            if values < LONG && met.is_new(&transition.effects) {
+            if values < LONG_AUTOMATON_VALUES && met.is_new(&transition.effects) {
                 values += Effect::needed(&transition.effects, &automaton.graph).len();
             }
         });
     }
-    values >= LONG
+    values >= LONG_AUTOMATON_VALUES
 }

@@ -7,10 +7,10 @@ use headrace_ir::{Action, Actor, Endpoint, InstanceId, Network};
 use rustc_hash::FxHashSet;
 
 /// Operations of an action that is long.
-const LONG: u64 = 2_000;
+const LONG_ACTION_OPERATIONS: u64 = 2_000;
 
 fn is_long(actor: &Actor, action: &Action) -> bool {
-    weight(actor, &action.body, &[], 0) > LONG
+    weight(actor, &action.body, &[], 0) > LONG_ACTION_OPERATIONS
 }
 
 /// Which connections go where.

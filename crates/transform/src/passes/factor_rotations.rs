@@ -19,6 +19,7 @@ use super::latency_bound::waits;
 use super::pass::{Form, Pass, Property};
 use super::reassociate_by_arrival::late_terms_last_in;
 use crate::kernel::{Effect, Graph, NodeId, Op};
+use headrace_machines::machines;
 use rustc_hash::FxHashMap;
 
 /// The pass.
@@ -30,9 +31,6 @@ pub const PASS: Pass = Pass {
     gives_up: &[Property::SumsAsWritten],
     form: Form::Block(|block| factor_rotations(block.graph, block.effects).map(|new| block.with(new))),
 };
-
-/// Widths of registers, which machines rotate.
-const REGISTERS: [u32; 2] = [32, 64];
 
 /// Effects in which mixed rotations are nested, with their graph; `None` where there are none, or something would wait
 /// for them.
@@ -74,7 +72,9 @@ struct Mixed {
 impl Mixed {
     /// The chain that ends with a node; `None` where no value has two rotations in it that nothing else reads.
     fn of(graph: &Graph, chains: &Chains<'_>, end: NodeId) -> Option<Self> {
-        if !REGISTERS.contains(&graph.width(end)) {
+        // Machines rotate whole words.
+        let width = graph.width(end);
+        if !machines().scalars().iter().any(|machine| machine.word_bits == width) {
             return None;
         }
         let terms = chains.terms(end);

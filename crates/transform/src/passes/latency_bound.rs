@@ -2,21 +2,21 @@
 //! do meanwhile.
 
 use crate::kernel::{Graph, NodeId, Op};
+use headrace_machines::cost_model::Latency;
+use headrace_machines::machines;
 use rustc_hash::FxHashMap;
 
-/// How long a machine takes for most operations, and for bitwise ones, of which it does two or three at once.
-pub(super) const OPERATION: u64 = 2;
-const BITWISE: u64 = 1;
-
-/// Operations that begin in the time of one.
-const SIDE_BY_SIDE: u64 = 2;
+/// What a machine of which nothing is known takes.
+pub(super) fn latency() -> &'static Latency {
+    &machines().usual_costs().latency
+}
 
 /// How long an operation takes.
 pub(super) fn takes(op: &Op) -> u64 {
     match op {
         Op::Const(_) | Op::Input { .. } | Op::Extract(..) => 0,
-        Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) => BITWISE,
-        _ => OPERATION,
+        Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) => latency().bitwise.value.into(),
+        _ => latency().operation.value.into(),
     }
 }
 
@@ -32,5 +32,5 @@ pub(super) fn waits(graph: &Graph, order: &[NodeId]) -> bool {
         longest = longest.max(time);
         all += takes(op);
     }
-    4 * SIDE_BY_SIDE * longest > 3 * all
+    4 * u64::from(latency().issued.value) * longest > 3 * all
 }

@@ -116,7 +116,7 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::super::latency_bound::OPERATION;
+    use super::super::latency_bound::latency;
     use super::super::test_loops::{Words, made, of_words};
     use super::*;
 
@@ -148,8 +148,9 @@ mod tests {
         };
         // The first state comes as soon as all four terms can be added; each further one, a rotation and an addition
         // later.
-        let first = 3 * OPERATION;
-        assert_eq!(time(&new), first + (steps as u64 - 1) * 2 * OPERATION);
+        let operation = u64::from(latency().operation.value);
+        let first = 3 * operation;
+        assert_eq!(time(&new), first + (steps as u64 - 1) * 2 * operation);
         assert!(time(&old) > 2 * time(&new));
     }
 

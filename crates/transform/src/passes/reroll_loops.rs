@@ -54,7 +54,7 @@ pub const FOR_SIZE: Pass = Pass {
 };
 
 /// Values of a transition that is long.
-const LONG: usize = 400;
+const LONG_TRANSITION_VALUES: usize = 400;
 
 /// What loops are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub fn reroll_loops(graph: &Graph, objects: &[Object], effects: &[Effect], aim: 
         return None;
     }
     let trace = Trace::of(graph, effects, aim);
-    if trace.nodes.len() < LONG {
+    if trace.nodes.len() < LONG_TRANSITION_VALUES {
         return None;
     }
     let mut found = Vec::new();

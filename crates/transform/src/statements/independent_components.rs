@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Values of a part that is worth a function of its own.
-const LONG: usize = 150;
+const COMPONENT_VALUES: usize = 150;
 
 /// The element that an index stands for, if it is known.
 type Element = (ObjectId, Option<u128>);
@@ -77,7 +77,7 @@ fn separate(graph: &Graph, objects: &[Object], effects: &[Effect]) -> Option<Vec
     }
     let part_of = |at: usize| {
         let part = first(&together, at);
-        if weights[&part] < LONG { effects.len() } else { part }
+        if weights[&part] < COMPONENT_VALUES { effects.len() } else { part }
     };
     let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for at in 0..effects.len() {
@@ -126,7 +126,7 @@ mod tests {
         let at = graph.number(0, 32);
         let entry = graph.entry(object, at, 8);
         let mut value = entry;
-        for _ in 0..LONG {
+        for _ in 0..COMPONENT_VALUES {
             value = graph.product(value, entry);
             value = graph.sum(value, entry);
         }

@@ -5,10 +5,10 @@
 use super::loops::{Loops, PrintedUnit};
 
 /// What transitions take that run one after another, for each cycle of the slowest way of running them as a loop.
-const APART: f64 = 2.0;
+const TRANSITIONS_PER_LOOP: f64 = 2.0;
 
 /// What a gain for many messages counts, for one message 1: those come one at a time more often.
-const MANY: f64 = 0.5;
+const WEIGHT_OF_MANY: f64 = 0.5;
 
 /// One that could be left out.
 #[derive(Clone, Copy)]
@@ -32,13 +32,13 @@ impl PrintedUnit<'_> {
         let cycles: Vec<f64> = self.variants.iter().map(|variant| variant.function.cycles).collect();
         let ones = self.variants.iter().enumerate().filter(|(_, variant)| !variant.supported.is_empty());
         let ones = ones.map(|(at, variant)| {
-            let next = cycles.get(at + 1).copied().unwrap_or(APART * cycles[at]);
+            let next = cycles.get(at + 1).copied().unwrap_or(TRANSITIONS_PER_LOOP * cycles[at]);
             (Way::One(at), variant.function.text.len(), gain(cycles[at], next))
         });
         let each: Vec<f64> = self.ways.ways.iter().map(|way| way.cycles_for(way.lanes) / way.lanes as f64).collect();
         let many = self.ways.ways.iter().enumerate().map(|(at, way)| {
             let next = each.get(at + 1).copied().unwrap_or(self.ways.alone);
-            (Way::Many(at), way.function.text.len(), MANY * gain(each[at], next))
+            (Way::Many(at), way.function.text.len(), WEIGHT_OF_MANY * gain(each[at], next))
         });
         ones.chain(many).collect()
     }

@@ -2,7 +2,7 @@
 //! is independent in them in wide registers.
 
 use super::loops::{Outside, Variant, blocks, blocks_with_held, ways};
-use crate::c::kernel::{self, CFunction, Machine};
+use crate::c::kernel::{self, CFunction, machine};
 use headrace_transform::passes::distribute_recurrence::SplitLoop;
 use headrace_transform::passes::extract_reductions::Reductions;
 use headrace_transform::passes::sink_copies::SunkCopies;
@@ -51,12 +51,12 @@ pub(super) fn sums(split: &Reductions, outside: Outside) -> Vec<Variant> {
     let outside_first = Outside { base: &first, ..outside };
     let blocks = blocks_with_held(&split.independent, &[512, 128], outside_first, Some(&changed));
     let print = |(bits, blocks): (u32, kernel::Blocks)| {
-        let machine = Machine::named(if bits == 512 { "avx512" } else { "v128" })?;
+        let machine = machine::of_width(bits)?;
         let function = format!("{}_sums{bits}", outside.base);
         let function =
             kernel::with_sums(split, &blocks.function, Some((bits, blocks.held)), machine, &outside.named(&function));
         let mut features = blocks.features;
-        features.extend(machine.needs.iter().map(|&need| need.to_owned()));
+        features.extend(machine.features.iter().cloned());
         Some(Variant { function, supported: kernel::supported(&features), least_iterations: 0 })
     };
     blocks.into_iter().filter_map(print).collect()

@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 const MOST_FIELDS: usize = 12;
 
 /// Bytes of text of a function from which on it is folded that is a part of another.
-const LONG: usize = 4_000;
+const FOLDED_BYTES: usize = 4_000;
 
 /// A text in which functions that belong together are defined.
 pub(super) struct Group<'t> {
@@ -266,7 +266,7 @@ impl Writer<'_> {
             // What else is named after the base would not be there.
             let is_there = |word: &str| parts.iter().any(|&part| all[part].0 == Some(word));
             let own = self::parts(&whole).all(|word| !word.starts_with(base) || is_there(word));
-            if whole.len() < LONG || !own || parts.iter().any(|part| instead.contains_key(part)) {
+            if whole.len() < FOLDED_BYTES || !own || parts.iter().any(|part| instead.contains_key(part)) {
                 continue;
             }
             let Some(folded) = self.folded(&Group { base, entry: name, text: &whole }, false) else { continue };

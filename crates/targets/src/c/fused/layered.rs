@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::outlined_transitions::Faster;
-use crate::c::kernel::{self, LoopNames, Machine, Strategy};
+use crate::c::kernel::{self, LoopNames, Strategy, machine};
 use headrace_transform::control::once;
 use headrace_transform::kernel::{Effect, Transition};
 
@@ -19,13 +19,13 @@ impl Writer<'_> {
         let function = format!("{name}_layers");
         let (state, tables) = (format!("struct {}", self.prefix), self.loop_names(String::new()));
         let names = LoopNames { function: &function, state: &state, names: &tables };
-        let machine = Machine::named("avx512gfni")?;
+        let machine = machine::for_affine_maps()?;
         let printed = kernel::print_loop(&body, machine, Strategy::Layers, &names).ok()?;
         if printed.cycles >= kernel::sequential(&body, &names).cycles {
             return None;
         }
         Some(Faster {
-            supported: machine.supported(),
+            supported: kernel::supported(&machine.features),
             call: self.one_iteration(&function, &body, &[], &[]),
             function: printed.with_evidence(),
             support: printed.support,

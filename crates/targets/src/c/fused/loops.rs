@@ -9,8 +9,8 @@ use super::outlined_transitions::{ARM, X86};
 use super::parallel_for::Divided;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, Items, LoopNames, MOST_TEXT, Machine, Names, ON_TRIAL, Renamed, Strategy,
-    TabulatedFunction, Trials, trial,
+    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION_BYTES, Names, ON_TRIAL, Renamed, Strategy,
+    TabulatedFunction, Trials, machine, trial,
 };
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::kernel::{Loop, ObjectId};
@@ -32,7 +32,7 @@ pub(super) const MOST_NODES: usize = 20_000;
 
 /// Bytes of text of iterations in plain C that stand beside faster ones: without them transitions run one after
 /// another, and what goes on between those does not count beside what is so long.
-const MOST_PLAIN_TEXT: usize = 60_000;
+const MOST_PLAIN_BYTES: usize = 60_000;
 
 /// Features of what runs on every machine.
 const NOTHING: &[&str] = &[];
@@ -165,13 +165,13 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
         variants.extend(distributed_loops::sums(&split, outside));
     }
     variants.extend(with_tables(body, outside));
-    if let Some(machine) = Machine::named("avx512gfni")
+    if let Some(machine) = machine::for_affine_maps()
         && let Ok(tabulated) = kernel::tabulated_lanes(body, machine, &outside.named(&format!("{base}_table_lanes")))
     {
         let TabulatedFunction { function, least_iterations } = tabulated;
-        variants.push(Variant { function, supported: machine.supported(), least_iterations });
+        variants.push(Variant { function, supported: kernel::supported(&machine.features), least_iterations });
     }
-    for machine in ["avx512", "avx2"].into_iter().filter_map(Machine::named) {
+    for machine in machine::for_every_loop() {
         let mut print = |strategy: Option<Strategy>| {
             let function = strategy.map_or(String::new(), |strategy| format!("_{}", strategy.name()));
             let function = format!("{base}_{}{function}", machine.name);
@@ -180,7 +180,7 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
                 Some(strategy) => kernel::print_loop(body, machine, strategy, &named).ok(),
                 None => Some(kernel::print_best(body, machine, &named).1),
             };
-            let supported = machine.supported();
+            let supported = kernel::supported(&machine.features);
             variants.extend(printed.map(|function| Variant { function, supported, least_iterations: 0 }));
         };
         match all {
@@ -199,9 +199,9 @@ fn with_layers(body: &Loop, outside: Outside) -> Option<Variant> {
     if body.is_independent() {
         return None;
     }
-    let (function, machine) = (format!("{}_layers", outside.base), Machine::named("avx512gfni")?);
+    let (function, machine) = (format!("{}_layers", outside.base), machine::for_affine_maps()?);
     let function = kernel::print_loop(body, machine, Strategy::Layers, &outside.named(&function)).ok()?;
-    Some(Variant { function, supported: machine.supported(), least_iterations: 0 })
+    Some(Variant { function, supported: kernel::supported(&machine.features), least_iterations: 0 })
 }
 
 /// A loop with tables, where it gains from them.
@@ -354,7 +354,7 @@ impl Writer<'_> {
         }
         let (name, names) = (format!("{base}_neon"), self.loop_names(format!("{base}_table")));
         let named = LoopNames { function: &name, state: &unit.state, names: &names };
-        let (strategy, function) = kernel::print_best(body, &kernel::NEON, &named);
+        let (strategy, function) = kernel::print_best(body, machine::arm()?, &named);
         (strategy != Strategy::Sequential).then_some(function)
     }
 
@@ -370,7 +370,7 @@ impl Writer<'_> {
         let selected = selected(body);
         let (alone, mut ways) =
             kernel::many(body, selected.as_ref().map(|selected| &selected.body), instructions(), alone, &outside);
-        ways.retain(|way| way.function.text.len() <= MOST_TEXT);
+        ways.retain(|way| way.function.text.len() <= MOST_FUNCTION_BYTES);
         ManyWays { ways, alone }
     }
 
@@ -403,10 +403,12 @@ impl Writer<'_> {
         variants.truncate(n);
         let mut conditions = FxHashSet::default();
         variants.retain(|variant| conditions.insert((variant.supported.clone(), variant.least_iterations)));
-        variants.retain(|variant| variant.function.cycles < plain.cycles && variant.function.text.len() <= MOST_TEXT);
+        variants.retain(|variant| {
+            variant.function.cycles < plain.cycles && variant.function.text.len() <= MOST_FUNCTION_BYTES
+        });
         // Counted paths have counted by the time that the loop is called.
         let always = self.automaton.states.iter().flat_map(|state| &state.loops).any(|one| one.rounds.is_some());
-        let most = if variants.is_empty() { MOST_TEXT } else { MOST_PLAIN_TEXT };
+        let most = if variants.is_empty() { MOST_FUNCTION_BYTES } else { MOST_PLAIN_BYTES };
         if always || plain.text.len() <= most {
             variants.push(Variant { function: plain, supported: String::new(), least_iterations: 0 });
         }

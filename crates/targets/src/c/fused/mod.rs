@@ -80,7 +80,7 @@ use std::fmt::Write as _;
 const MOST_EFFECTS: usize = 14_000;
 
 /// Bytes of C of a network: beyond, compilers take minutes.
-pub const MOST_TEXT: usize = 5_400_000;
+pub const MOST_NETWORK_BYTES: usize = 5_400_000;
 
 /// How often fewer states are tried where the text is too long.
 const ATTEMPTS: usize = 3;

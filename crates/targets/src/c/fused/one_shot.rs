@@ -29,7 +29,7 @@ const MOST_STATES: usize = 64;
 const MOST_MORE: usize = 8;
 
 /// Bytes of C of them.
-const MOST_TEXT: usize = 120_000;
+const MOST_WHOLE_BYTES: usize = 120_000;
 
 /// A state is one that messages rest in where one of so many messages finds it, of those that find the one that most
 /// do.
@@ -144,7 +144,7 @@ impl Writer<'_> {
             writer.step(&state.step, Place { state: number, depth: 3 }, &[], functions, &mut text);
             text.push_str("        }\n");
         }
-        if text.len() > MOST_TEXT {
+        if text.len() > MOST_WHOLE_BYTES {
             return String::new();
         }
         let listed: Vec<String> = rests_in.iter().map(usize::to_string).collect();

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 /// Bytes of statements from which on a transition is a function: compilers take more than twice as long for functions
 /// that are twice as long.
-const LONG: usize = 1_500;
+const OUTLINED_BYTES: usize = 1_500;
 
 /// Transitions of an automaton for which instructions are looked for.
 const MOST_SELECTED: usize = 24;
@@ -222,7 +222,7 @@ impl KernelFunctions {
 
 /// Whether a transition is a function.
 pub(super) fn is_long(statements: &str) -> bool {
-    statements.len() >= LONG
+    statements.len() >= OUTLINED_BYTES
 }
 
 /// Statements whose values and lists are named in the order in which they appear, and whose lines begin where those of

@@ -4,7 +4,7 @@
 use super::Writer;
 use super::loops::MOST_NODES;
 use super::outlined_transitions::{Faster, KernelFunctions};
-use crate::c::kernel::{self, CFunction, LoopNames, Machine, Strategy};
+use crate::c::kernel::{self, CFunction, LoopNames, Machine, Strategy, machine};
 use headrace_transform::control::once;
 use headrace_transform::kernel::{Carried, Carry, Effect, Loop, NodeId, ObjectId, Op, Transition};
 use std::collections::{BTreeMap, BTreeSet};
@@ -182,10 +182,10 @@ impl Writer<'_> {
                 let printed = kernel::print_loop(&turned, machine, Strategy::Registers, &names).ok()?;
                 // All lanes for one iteration.
                 let cycles = printed.cycles * f64::from(machine.vector_bits / 8);
-                (cycles < plain).then(|| (printed, machine.supported(), (object, first)))
+                (cycles < plain).then(|| (printed, kernel::supported(&machine.features), (object, first)))
             })
         };
-        ["avx512", "avx2"].into_iter().filter_map(Machine::named).filter_map(of_machine).collect()
+        machine::for_every_loop().filter_map(of_machine).collect()
     }
 }
 

@@ -8,7 +8,7 @@
 use super::bits::{Bits, Outside, Source};
 use super::lanes::{constants, mixed_into};
 use super::loop_frame::{CFunction, LoopNames, frame};
-use super::machine::Machine;
+use super::machine::{Machine, attribute};
 use super::outlined_circuit::{Rolled, place_of_word};
 use super::translation_validation::{bits_agree, of_circuits};
 use super::vectors::{Mixed, behind, gate_text, load_words, store_words, transposition, vector_support};
@@ -20,9 +20,6 @@ use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 
 const LANE: u32 = 64;
-/// Cycles that a gate is taken for, and a word of all iterations on its way in or out.
-const GATE: f64 = 0.6;
-const TRANSPOSED_WORD: f64 = 450.0;
 
 /// Prints a loop with one bit for each iteration.
 ///
@@ -82,7 +79,7 @@ impl Printer<'_> {
         match self.rolled {
             None => {
                 for (number, circuit) in self.bits.tables.values().enumerate() {
-                    before += &self.table(number, &for_registers(circuit, self.machine.vector_registers));
+                    before += &self.table(number, &for_registers(circuit, self.machine.vector_registers as usize));
                 }
                 self.read(&mut once, &mut group);
                 self.circuit(&mut group);
@@ -101,7 +98,7 @@ impl Printer<'_> {
         Ok(CFunction { name, support, text, cycles, evidence })
     }
 
-    /// Cycles of a group, estimated: two gates a cycle, values that spill, and the way in and out.
+    /// Cycles of a group, estimated: gates, and the way in and out.
     fn cycles(&self) -> f64 {
         let called = self.bits.calls.iter().map(|call| {
             let circuit = &self.bits.tables[&call.table];
@@ -112,7 +109,7 @@ impl Printer<'_> {
         let layouts = self.words.inputs.iter().enumerate();
         let used = layouts.filter(|(port, _)| read.iter().any(|one| one.0 as usize == *port)).map(|(_, layout)| layout);
         let moved: u64 = used.chain(&self.words.outputs).map(|layout| layout.words(LANE)).sum();
-        gates as f64 * GATE + moved as f64 * TRANSPOSED_WORD
+        self.machine.costs.bitsliced(gates, moved)
     }
 
     /// A function for a table that stays outside of the circuit.
@@ -120,7 +117,7 @@ impl Printer<'_> {
         let v = self.v();
         let mut text = format!(
             "{}__attribute__((noinline)) static void {}_table{number}(const {v} *x, {v} *y)\n{{\n",
-            self.machine.attribute(),
+            attribute(self.machine),
             self.names.function
         );
         let name = |signal: Signal| match signal.index().checked_sub(circuit.n_inputs()) {

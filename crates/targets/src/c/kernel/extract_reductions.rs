@@ -8,7 +8,7 @@
 use super::expression::literal;
 use super::lanes::lanes;
 use super::loop_frame::{CFunction, LoopNames};
-use super::machine::Machine;
+use super::machine::{Machine, attribute};
 use super::scalar::element_type;
 use super::sequential::sequential;
 use headrace_transform::kernel::graph::mask;
@@ -37,7 +37,7 @@ pub fn with_sums(
     machine: &Machine,
     names: &LoopNames,
 ) -> CFunction {
-    let body = &split.independent;
+    let (body, costs) = (&split.independent, &machine.costs.blocks);
     let first = &first.clone().shown_by(EVIDENCE.iter().cloned());
     let mut made = CFunction { name: names.function.to_owned(), ..first.clone() };
     made.support.push("#include <immintrin.h>\n".to_owned());
@@ -53,11 +53,11 @@ pub fn with_sums(
         made.text.push_str(&places.text);
         match period {
             Some(period) => {
-                made.cycles += places.cycles / PERIOD as f64 + 1.0;
+                made.cycles += places.cycles / PERIOD as f64 + costs.periodic_sum.value;
                 periodic_sums(body, running, period, names, &function, &mut text);
             }
             None => {
-                made.cycles += places.cycles + 2.0;
+                made.cycles += places.cycles + costs.running_sum.value;
                 running_sums(body, running, k, &function, names, &mut text);
             }
         }
@@ -65,8 +65,8 @@ pub fn with_sums(
     for (k, total) in split.totals.iter().enumerate() {
         whole(body, total, k, machine, names, &mut text);
     }
-    made.cycles += split.totals.len() as f64;
-    let _ = write!(made.text, "{}static void {}({} *s", machine.attribute(), names.function, names.state);
+    made.cycles += split.totals.len() as f64 * costs.total.value;
+    let _ = write!(made.text, "{}static void {}({} *s", attribute(machine), names.function, names.state);
     let (mut arguments, mut next) = (String::new(), String::new());
     for (ports, array, qualifier) in [(&body.consumes, "in", "const "), (&body.produces, "out", "")] {
         for (port, &(n, width)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {

@@ -18,7 +18,7 @@ mod ternary;
 
 pub(super) use multi_buffer::many_lanes;
 
-use self::interleave::{OVERLAP, TOGETHER};
+use self::interleave::TOGETHER;
 use self::ternary::Ternary;
 use super::expression::{Expressions, literal, word_type};
 use super::loop_frame::{CFunction, LoopNames, frame};
@@ -36,11 +36,6 @@ use headrace_transform::passes::unroll_and_interleave::{self, unroll_and_interle
 use headrace_transform::statements::Piece;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
-
-/// Cycles that operations of vectors are taken for: two a cycle.
-const VECTOR_OPERATION: f64 = 0.5;
-const PERMUTATION: f64 = 1.0;
-const BYTE_PERMUTATION: f64 = 6.0;
 
 /// Prints a loop with one lane for each iteration.
 ///
@@ -290,8 +285,8 @@ impl<'a> Printer<'a> {
         let text = frame(self.frame, self.machine, self.names, group_iterations, &once, &self.text);
         let nodes = self.reachable().into_iter().filter(|id| words.varying.contains(id));
         let rows = words.inputs.iter().chain(&words.outputs);
-        let overlap = if n_together > 1 { OVERLAP } else { 1.0 };
-        let cycles = self.cycles(rows, nodes) / f64::from(group_iterations) * overlap;
+        let cycles = self.cycles(rows, nodes) / f64::from(group_iterations);
+        let cycles = if n_together > 1 { self.machine.costs.two_iterations(cycles) } else { cycles };
         let name = self.names.function.to_owned();
         Ok(CFunction { name, support: self.support, text, cycles, evidence: LANES.to_vec() })
     }
@@ -357,7 +352,7 @@ impl<'a> Printer<'a> {
             self.vectors.insert(id, name);
         }
         if self.together() > 1
-            && let Some(ordered) = list_schedule::by_longest_way(&self.text[begin..])
+            && let Some(ordered) = list_schedule::by_longest_way(&self.text[begin..], &self.machine.costs.latency)
         {
             self.text.replace_range(begin.., &ordered);
         }
@@ -377,39 +372,43 @@ impl<'a> Printer<'a> {
 
     /// Cycles that a group takes to move rows and to compute nodes, estimated.
     fn cycles<'l>(&self, rows: impl Iterator<Item = &'l Layout>, nodes: impl Iterator<Item = NodeId>) -> f64 {
-        let words = self.words;
-        let n_lanes = f64::from(self.machine.vector_bits / self.lane());
+        let (words, costs) = (self.words, &self.machine.costs);
+        let n_lanes = self.machine.vector_bits / self.lane();
         let moved: f64 = rows
             .filter(|layout| layout.tokens > 0)
             .map(|layout| {
                 let n = layout.words(self.lane());
                 let together = n.is_power_of_two() && layout.bytes() == n * u64::from(self.lane() / 8);
                 if together {
-                    return n as f64 * f64::from(n.ilog2() + 1);
+                    return costs.halved_row(n);
                 }
                 match Rows::new(layout, self.machine.vector_bits, self.lane()) {
                     Some(rows) => {
                         let cheap = self.machine.byte_permute || rows.unit_bits >= 32;
-                        n as f64 + rows.permutations() as f64 * if cheap { PERMUTATION } else { BYTE_PERMUTATION }
+                        costs.permuted_row(n, rows.permutations(), cheap)
                     }
-                    None => 3.0 * n as f64 * n_lanes,
+                    None => costs.row_alone(n, n_lanes),
                 }
             })
             .sum();
         let computed: f64 = nodes
             .map(|id| match words.graph.op(id) {
-                Op::Lookup(..) | Op::LookupBytes(..) | Op::Entry { .. } => self.cycles_of_elements(id),
+                Op::Lookup(..) | Op::LookupBytes(..) | Op::Entry { .. } => {
+                    self.way_of_elements(id).map_or(0.0, |way| costs.elements(way))
+                }
                 // Without vectors of their own, counts that differ cost a shift for each lane.
-                Op::RotateLeft(..) | Op::ShiftLeft(..) | Op::ShiftRight(..) if !self.machine.gather => 2.0 * n_lanes,
-                Op::RotateLeft(..) if !self.rotates() => 2.5,
+                Op::RotateLeft(..) | Op::ShiftLeft(..) | Op::ShiftRight(..) if !self.machine.gather => {
+                    costs.shifts_alone(n_lanes)
+                }
+                Op::RotateLeft(..) if !self.rotates() => costs.rotation(),
                 // Three operands of bitwise operations for every two that are there.
-                Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) if self.machine.ternary => VECTOR_OPERATION,
+                Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) if self.machine.ternary => costs.lanes(1),
                 Op::Concat(parts) => {
                     let pieces = self.outside.pieces(parts);
                     let moved = pieces.iter().filter(|piece| !matches!(piece, Piece::Moved { shift: 0, .. })).count();
-                    VECTOR_OPERATION * (moved + pieces.len()).saturating_sub(1).max(1) as f64
+                    costs.lanes((moved + pieces.len()).saturating_sub(1).max(1))
                 }
-                _ => VECTOR_OPERATION * self.reads(id).len() as f64,
+                _ => costs.lanes(self.reads(id).len()),
             })
             .sum();
         moved + computed

@@ -10,6 +10,7 @@ use super::machine::Machine;
 use super::words::NotApplicable;
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_boolean::matrix::BitMatrix;
+use headrace_machines::cost_model::Layers;
 use headrace_transform::kernel::evidence::{DRAWS, PASSES};
 use headrace_transform::kernel::{Evidence, Loop};
 use headrace_transform::passes::byte_layers::{
@@ -17,15 +18,6 @@ use headrace_transform::passes::byte_layers::{
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-/// Cycles after which an operand of the next instruction is there.
-const LOOK_UP: u32 = 8;
-const PERMUTE: u32 = 5;
-const MAP: u32 = 4;
-const ADD: u32 = 1;
-
-/// Instructions of registers of 512 bits that begin in a cycle.
-const AT_ONCE: f64 = 1.5;
 
 /// What layers are held to.
 const EVIDENCE: &[Evidence] = &[
@@ -55,6 +47,7 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     }
     let mut printer = Printer {
         found: &found,
+        costs: &machine.costs.layers,
         once: String::new(),
         text: String::new(),
         constants: BTreeMap::new(),
@@ -88,7 +81,7 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
         }
     }
     let depth = registers.iter().map(|register| register.depth).max().unwrap_or(0);
-    let cycles = f64::from(depth).max(f64::from(printer.n_instructions) / AT_ONCE);
+    let cycles = machine.costs.layered(depth, printer.n_instructions);
     let Printer { once, text: iteration, .. } = printer;
     let mut text = head(body, Some(machine), names);
     text.push_str("  if (iterations == 0) return;\n");
@@ -140,6 +133,7 @@ struct Register {
 
 struct Printer<'a> {
     found: &'a ByteLayers,
+    costs: &'a Layers,
     /// What stands before the loop.
     once: String,
     /// An iteration.
@@ -234,7 +228,7 @@ impl Printer<'_> {
                 let value = self.permuted(&from.name, order);
                 let register = match value == from.name {
                     true => from,
-                    false => Register { depth: from.depth + PERMUTE, ..self.computed(0, &value) },
+                    false => Register { depth: from.depth + self.costs.permute.value, ..self.computed(0, &value) },
                 };
                 permuted.insert(key, register.clone());
                 added.push(register);
@@ -246,7 +240,7 @@ impl Printer<'_> {
             let sum = self.added(added);
             let matrix = self.constant(matrix(&term.map));
             let value = format!("_mm512_gf2p8affine_epi64_epi8({}, {matrix}, 0)", sum.name);
-            all.push(self.computed(sum.depth + MAP, &value));
+            all.push(self.computed(sum.depth + self.costs.map.value, &value));
         }
         self.added(all)
     }
@@ -258,7 +252,7 @@ impl Printer<'_> {
             // Three at once, but so that three are left in the end.
             let n = if all.len().is_multiple_of(2) { 2 } else { 3 };
             let parts = all.split_off(all.len() - n);
-            let depth = parts.iter().map(|part| part.depth).max().unwrap_or(0) + ADD;
+            let depth = parts.iter().map(|part| part.depth).max().unwrap_or(0) + self.costs.add.value;
             let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
             let value = match names.as_slice() {
                 [a, b, c] => format!("_mm512_ternarylogic_epi64({a}, {b}, {c}, 0x96)"),
@@ -276,11 +270,12 @@ impl Printer<'_> {
         if let Some(affine) = AffineByte::of_table_of_inverses(&values) {
             let matrix = self.constant(affine.matrix.to_le_bytes().repeat(LANES / 8));
             let value = format!("_mm512_gf2p8affineinv_epi64_epi8({}, {matrix}, {})", from.name, affine.constant);
-            return self.computed(from.depth + MAP, &value);
+            return self.computed(from.depth + self.costs.map.value, &value);
         }
         let quarters: Vec<String> = values.chunks(LANES).map(|quarter| self.constant(quarter.to_vec())).collect();
         self.n_instructions += 3;
-        self.computed(from.depth + LOOK_UP, &format!("HR_BYTES_OF({}, {})", from.name, quarters.join(", ")))
+        let depth = from.depth + self.costs.look_up.value;
+        self.computed(depth, &format!("HR_BYTES_OF({}, {})", from.name, quarters.join(", ")))
     }
 }
 

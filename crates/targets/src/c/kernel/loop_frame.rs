@@ -2,7 +2,7 @@
 //! side: groups of them, the rest at the end, counters, and what goes on to the next call.
 
 use super::expression::{Expressions, literal};
-use super::machine::Machine;
+use super::machine::{Machine, attribute};
 use super::scalar::{element_type, statements};
 use super::words::{Layout, WordLoop};
 use super::{Names, Outside};
@@ -61,7 +61,7 @@ pub struct LoopNames<'a> {
 
 /// The head of the function: parameters and the opening brace.
 pub(super) fn head(body: &Loop, machine: Option<&Machine>, names: &LoopNames) -> String {
-    let attribute = machine.map(Machine::attribute).unwrap_or_default();
+    let attribute = machine.map(attribute).unwrap_or_default();
     let mut text = format!("{}static void {}({} *s", attribute, names.function, names.state);
     for (port, &(tokens, width)) in body.consumes.iter().enumerate() {
         if tokens > 0 {

@@ -1,130 +1,52 @@
-//! Machine descriptions: feature sets and what they offer. What a CPU can do, as far as loops are printed differently
-//! for it.
+//! Feature levels in C: which of them functions are printed for, how a function asks for one, and how a program finds out
+//! whether it is there.
 
-/// A level of a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Machine {
-    /// Name for readers and for the names of functions.
-    pub name: &'static str,
-    /// Bits of a vector.
-    pub vector_bits: u32,
-    /// Vectors that lie in registers at once.
-    pub vector_registers: usize,
-    /// What `__attribute__((target("…")))` asks for; empty: nothing, portable C.
-    pub target: &'static str,
-    /// What `__builtin_cpu_supports` must say, all of it.
-    pub needs: &'static [&'static str],
-    /// Any function of three operands is one instruction, and lanes of 32 and 64 bits rotate.
-    pub ternary: bool,
-    /// Elements of tables are read by vectors of 32-bit and 64-bit indices.
-    pub gather: bool,
-    /// Bytes are chosen from sixteen.
-    pub byte_shuffle: bool,
-    /// Bytes are chosen from two vectors of 64 bytes.
-    pub byte_permute: bool,
-    /// Affine maps of bytes over GF(2).
-    pub affine: bool,
+pub use headrace_machines::simd::Machine;
+
+use headrace_machines::CostModel;
+use headrace_machines::machines;
+use headrace_machines::simd::{Architecture, Dispatch};
+
+/// The levels of x86-64, the least first. The first runs wherever the compiler has vector extensions.
+pub fn levels() -> &'static [Machine] {
+    machines().levels(Architecture::X86_64)
 }
 
-/// The levels, the least first. The first runs wherever the compiler has vector extensions.
-pub const MACHINES: &[Machine] = &[
-    Machine {
-        name: "v128",
-        vector_bits: 128,
-        vector_registers: 16,
-        target: "",
-        needs: &[],
-        ternary: false,
-        gather: false,
-        byte_shuffle: false,
-        byte_permute: false,
-        affine: false,
-    },
-    Machine {
-        name: "avx2",
-        vector_bits: 256,
-        vector_registers: 16,
-        target: "avx2,bmi,bmi2",
-        needs: &["avx2", "bmi", "bmi2"],
-        ternary: false,
-        gather: true,
-        byte_shuffle: true,
-        byte_permute: false,
-        affine: false,
-    },
-    Machine {
-        name: "avx512",
-        vector_bits: 512,
-        vector_registers: 32,
-        target: "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512ifma",
-        needs: &["avx2", "bmi", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vbmi", "avx512ifma"],
-        ternary: true,
-        gather: true,
-        byte_shuffle: true,
-        byte_permute: true,
-        affine: false,
-    },
-    Machine {
-        name: "avx512gfni",
-        vector_bits: 512,
-        vector_registers: 32,
-        target: "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512ifma,gfni",
-        needs: &[
-            "avx2",
-            "bmi",
-            "bmi2",
-            "avx512f",
-            "avx512bw",
-            "avx512vl",
-            "avx512dq",
-            "avx512vbmi",
-            "avx512ifma",
-            "gfni",
-        ],
-        ternary: true,
-        gather: true,
-        byte_shuffle: true,
-        byte_permute: true,
-        affine: true,
-    },
-];
+/// The level of AArch64 that all have.
+pub fn arm() -> Option<&'static Machine> {
+    machines().levels(Architecture::Aarch64).first()
+}
 
-/// AArch64 with its Advanced SIMD, which every processor has. Bytes are chosen from up to 64, and from more in steps.
-pub const NEON: Machine = Machine {
-    name: "neon",
-    vector_bits: 128,
-    vector_registers: 32,
-    target: "",
-    needs: &[],
-    ternary: false,
-    gather: false,
-    byte_shuffle: true,
-    byte_permute: false,
-    affine: false,
-};
+/// The level of x86-64 or AArch64 of a name.
+pub fn named(name: &str) -> Option<&'static Machine> {
+    levels().iter().chain(arm()).find(|machine| machine.name == name)
+}
 
-impl Machine {
-    /// Whether elements of a table of bytes are chosen from registers.
-    pub fn chooses_bytes(&self) -> bool {
-        match self.vector_bits {
-            512 => self.byte_permute,
-            _ => self.byte_shuffle,
-        }
-    }
+/// The levels that every loop is printed for that gains from them, the highest first.
+pub fn for_every_loop() -> impl Iterator<Item = &'static Machine> {
+    levels().iter().rev().filter(|machine| machine.dispatch == Dispatch::EveryLoop)
+}
 
-    /// The level of a name.
-    pub fn named(name: &str) -> Option<&'static Machine> {
-        MACHINES.iter().chain([&NEON]).find(|machine| machine.name == name)
-    }
+/// The level that loops of affine maps of bytes are printed for.
+pub fn for_affine_maps() -> Option<&'static Machine> {
+    levels().iter().rev().find(|machine| machine.dispatch == Dispatch::AffineMaps)
+}
 
-    /// What stands before a function that uses the level.
-    pub fn attribute(&self) -> String {
-        if self.target.is_empty() { String::new() } else { format!("__attribute__((target(\"{}\"))) ", self.target) }
-    }
+/// The least level with vectors of so many bits.
+pub fn of_width(bits: u32) -> Option<&'static Machine> {
+    levels().iter().find(|machine| machine.vector_bits == bits)
+}
 
-    /// A condition of C that is true where the level is there.
-    pub fn supported(&self) -> String {
-        supported(self.needs)
+/// What operations take in functions that are for no level.
+pub(super) fn usual_costs() -> &'static CostModel {
+    machines().usual_costs()
+}
+
+/// What stands before a function that uses a level.
+pub fn attribute(machine: &Machine) -> String {
+    match machine.features.as_slice() {
+        [] => String::new(),
+        features => format!("__attribute__((target(\"{}\"))) ", features.join(",")),
     }
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `expression` | one node as a C expression |
 //! | `scalar` | a list of effects as statements |
-//! | `machine` | what a CPU can do |
+//! | `machine` | levels of processors, as C asks for them |
 //! | `words` | a loop whose iterations run side by side, in machine words |
 //! | `loop_frame` | groups of iterations, what remains, and what goes on to the next call |
 //! | `vectors` | vector types; one vector for each word of many iterations, from memory and back |
@@ -50,7 +50,7 @@ mod lanes;
 mod layers;
 mod linear_subcircuits;
 mod loop_frame;
-mod machine;
+pub mod machine;
 mod modular;
 mod multi_buffer;
 mod outlined_circuit;
@@ -80,7 +80,7 @@ pub use blocks::{Blocks, blocks, blocks_with_held};
 pub use extract_reductions::with_sums;
 pub use lanes::lanes;
 pub use loop_frame::{CFunction, LoopNames};
-pub use machine::{MACHINES, Machine, NEON, supported};
+pub use machine::{Machine, supported};
 pub use multi_buffer::{Many, many};
 pub use prelude::{arithmetic, prelude};
 pub use recurrence::{product_once, recurrence};
@@ -89,7 +89,7 @@ pub(super) use scalar::used_tables;
 pub use scalar::{element_type, statements, tables, tables_but};
 pub use sequential::sequential;
 pub use sink_copies::with_copies;
-pub use strategy::{MOST_TEXT, Strategy, print_best, print_loop};
+pub use strategy::{MOST_FUNCTION_BYTES, Strategy, print_best, print_loop};
 pub use tabulated::{TabulatedFunction, tabulated, tabulated_lanes};
 pub use words::NotApplicable;
 pub use work_items::{ItemPort, Items, items};

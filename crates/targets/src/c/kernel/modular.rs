@@ -12,7 +12,7 @@
 //! number of blocks decides what is done.
 
 use super::loop_frame::{CFunction, LoopNames, counter_bounds, counter_ends, delay_ends, head, last_iteration};
-use super::machine::Machine;
+use super::machine::{Machine, attribute};
 use super::scalar::element_type;
 use super::words::NotApplicable;
 use headrace_transform::kernel::{Carried, Carry, Evidence, Loop, ObjectId};
@@ -56,10 +56,11 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
         return Err(NotApplicable("its limbs are seen".into()));
     }
     let limbs = Limbs::of(&recurrence)?;
-    let (lanes, cycles) = match machine.vector_bits {
-        512 => (Some(limbs.lanes512(machine)), 5.0),
-        256 if limbs.has_narrow() => (Some(limbs.lanes256(machine)), 10.0),
-        _ => (None, 24.0),
+    let costs = &machine.costs.residues;
+    let (lanes, of_block) = match machine.vector_bits {
+        512 => (Some(limbs.lanes512(machine)), &costs.lanes512),
+        256 if limbs.has_narrow() => (Some(limbs.lanes256(machine)), &costs.lanes256),
+        _ => (None, &costs.words),
     };
     let object = &body.objects[recurrence.state.0 as usize];
     let (n, width) = (object.length, object.width);
@@ -101,7 +102,7 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     text.push_str(&counter_ends(body, names.names));
     text.push_str(&delay_ends(body, names.names));
     text.push_str("}\n");
-    let cycles = cycles * recurrence.blocks as f64;
+    let cycles = of_block.value * recurrence.blocks as f64;
     Ok(CFunction { name: names.function.to_owned(), support, text, cycles, evidence: EVIDENCE.to_vec() })
 }
 
@@ -273,7 +274,7 @@ static inline void {name}_carry(uint64_t x[3])
     /// Eight lanes with sums of products of 52 bits.
     fn lanes512(&self, machine: &Machine) -> Printed {
         let (name, top) = (format!("{}_lanes512", self.name), self.top());
-        let attribute = machine.attribute();
+        let attribute = attribute(machine);
         let folded = times("c", self.less, 512);
         let fold = self.less << (3 * WIDE_LIMB - self.bits);
         let b = self.beyond(WIDE_LIMB, 3);
@@ -393,7 +394,7 @@ static inline void {name}_carry(uint64_t x[3])
     /// Four lanes with products of 32 bits.
     fn lanes256(&self, machine: &Machine) -> Printed {
         let (name, base) = (format!("{}_lanes256", self.name), &self.name);
-        let attribute = machine.attribute();
+        let attribute = attribute(machine);
         let top = self.bits - 4 * NARROW_LIMB;
         let folded = times("c", self.less, 256);
         let fold = self.less << (5 * NARROW_LIMB - self.bits);

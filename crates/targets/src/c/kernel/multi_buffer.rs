@@ -12,7 +12,7 @@ use super::blocks::many_blocks;
 use super::expression::literal;
 use super::lanes::many_lanes;
 use super::loop_frame::{CFunction, LoopNames, counter_ends, counter_start, delay_ends};
-use super::machine::Machine;
+use super::machine;
 use super::scalar::element_type;
 use super::words::{Layout, NotApplicable};
 use headrace_instructions::Description;
@@ -44,8 +44,8 @@ impl Many {
 /// Widths of registers, and how many of them are under way at once, that are tried for blocks.
 const REGISTERS: &[(u32, usize)] = &[(512, 4), (256, 8), (128, 8), (128, 4), (128, 2)];
 
-/// Gain of a way that is worth its text.
-const WORTH: f64 = 0.9;
+/// What a way may take, of what the others take, to be worth its text.
+const MOST_OF_OTHERS: f64 = 0.9;
 
 /// The ways to run iterations of many messages, the best for many first, and what an iteration of one takes. `alone` is
 /// what an iteration of one message takes, and `selected` the loop with instructions of machines, where there are some
@@ -63,10 +63,9 @@ pub fn many(
     let one =
         selected.map(|body| many_blocks(body, descriptions, 128, 1, &LoopNames { function: &function, ..*names }));
     let alone = one.and_then(Result::ok).map_or(alone, |one| alone.min(one.function.cycles));
-    for level in ["avx512", "avx2"] {
-        let Some(machine) = Machine::named(level) else { continue };
+    for machine in machine::for_every_loop() {
         for n_groups in 1..=2 {
-            let function = format!("{}_{level}x{n_groups}", names.function);
+            let function = format!("{}_{}x{n_groups}", names.function, machine.name);
             ways.extend(many_lanes(body, machine, n_groups, &LoopNames { function: &function, ..*names }));
         }
     }
@@ -81,7 +80,7 @@ pub fn many(
     for way in ways {
         let full = way.cycles_for(way.lanes) / way.lanes as f64;
         let others = kept.iter().map(|other| other.cycles_for(way.lanes) / way.lanes as f64).fold(alone, f64::min);
-        if full < WORTH * others {
+        if full < MOST_OF_OTHERS * others {
             kept.push(way);
         }
     }

@@ -3,6 +3,7 @@
 
 use super::bits::Source;
 use super::bitslice::Printer;
+use super::machine::attribute;
 use super::outlined_circuit::{Kind, Number, Read, Rolled};
 use headrace_boolean::circuit::registers::for_registers;
 use headrace_boolean::circuit::{Circuit, Signal};
@@ -42,14 +43,14 @@ impl Printer<'_> {
                 text,
                 "{}{apart}static void {function}_call{at}({v} *pool, const uint64_t *m, const {number} *q)\n{{\n  \
                  char *const p = (char *)pool;",
-                self.machine.attribute()
+                attribute(self.machine)
             );
             if !apart.is_empty() {
                 // Without it compilers let vectors that they put on the stack cross lines of the cache.
                 let v = self.v();
                 let _ = writeln!(text, "  {v} aligned_;\n  __asm__(\"\" : : \"r\"(&aligned_));");
             }
-            text += &self.statements(kind, &for_registers(circuit, self.machine.vector_registers));
+            text += &self.statements(kind, &for_registers(circuit, self.machine.vector_registers as usize));
             text.push_str("}\n");
         }
         text

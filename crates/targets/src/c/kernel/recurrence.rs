@@ -11,6 +11,7 @@
 //! right one, is settled and proved by [`carryless`].
 
 use super::loop_frame::{CFunction, LoopNames};
+use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
 use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
@@ -186,9 +187,7 @@ pub fn recurrence(
     for bits in BTreeSet::from([128, bits]) {
         supports.push(support(bits));
     }
-    // A product takes about a cycle for each of its multiplications in a register, and as much for what is around them.
-    let multiplications = plan.multiply.n_multiplications() as f64;
-    let cycles = first.cycles + 3.0 * multiplications * 128.0 / f64::from(bits);
+    let cycles = first.cycles + usual_costs().products(plan.multiply.n_multiplications(), bits);
     let function = CFunction { name: function.to_owned(), support: supports, text, cycles, ..first.clone() };
     Ok((function.shown_by(EVIDENCE.iter().cloned()), features))
 }
@@ -249,7 +248,7 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     let _ = writeln!(text, "  const __m128i x = {function}_product128(HR_CL_XOR128({x}, {a}), {h});");
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");
-    let cycles = 3.0 * plan.multiply.n_multiplications() as f64;
+    let cycles = usual_costs().products(plan.multiply.n_multiplications(), 128);
     let (name, evidence) = (function.to_owned(), EVIDENCE.to_vec());
     Ok((CFunction { name, support: vec![support(128)], text, cycles, evidence }, features))
 }

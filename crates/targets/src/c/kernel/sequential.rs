@@ -6,6 +6,7 @@
 //! where the other iterations need less than the first, they are printed apart.
 
 use super::loop_frame::{CFunction, LoopNames, head};
+use super::machine::usual_costs;
 use super::scalar::{as_element, element_type, statements, statements_in_order};
 use super::{Names, Outside};
 use headrace_source::Span;
@@ -18,12 +19,9 @@ use headrace_transform::statements::{Iterations, Kept};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
-/// Cycles that an operation is taken for, many of which run at once.
-const SCALAR_OPERATION: f64 = 0.3;
-
 /// Bytes of statements from which on compilers are told to leave iterations one by one: putting those side by side
 /// takes them minutes, and nothing is gained by it.
-const LONG: usize = 60_000;
+const UNROLLED_BYTES: usize = 60_000;
 
 /// What iterations are held to.
 const TESTED: Evidence =
@@ -34,9 +32,9 @@ pub fn sequential(body: &Loop, names: &LoopNames) -> CFunction {
     let better = SCALAR_LOOP.on_loop(body, &[]);
     let body = better.as_ref().unwrap_or(body);
     let whole = iterations_block(body, names.names, "iterations", false);
-    let own = if whole.0.len() > LONG { "HR_SCALAR " } else { "" };
+    let own = if whole.0.len() > UNROLLED_BYTES { "HR_SCALAR " } else { "" };
     // Two of them must not be long, either.
-    let apart = if 2 * whole.0.len() <= LONG { peeled(body, names) } else { None };
+    let apart = if 2 * whole.0.len() <= UNROLLED_BYTES { peeled(body, names) } else { None };
     let (block, cycles) = apart.unwrap_or(whole);
     let text = format!("{own}{}{block}}}\n", head(body, None, names));
     CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles, evidence: vec![TESTED] }
@@ -79,7 +77,7 @@ pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &st
         text.push_str(&declaration(kept, body, names));
     }
     let statements = statements_in_order(&graph, &objects, &effects, &outside, 2, by_number);
-    if statements.len() > LONG {
+    if statements.len() > UNROLLED_BYTES {
         text.push_str("  HR_ONE_BY_ONE\n");
     }
     let _ = writeln!(text, "  for (size_t n_ = {n_iterations}; n_ != 0; n_--) {{");
@@ -96,7 +94,7 @@ pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &st
     }
     let printing = Outside { graph: &graph, objects: &objects, names: &outside, stored: FxHashSet::default() };
     let operations: usize = Effect::needed(&effects, &graph).into_iter().map(|id| printing.reads(id).len()).sum();
-    (text, operations as f64 * SCALAR_OPERATION)
+    (text, usual_costs().scalar(operations))
 }
 
 /// A loop whose words of tokens have names that differ.

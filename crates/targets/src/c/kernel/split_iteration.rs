@@ -20,9 +20,6 @@ use std::fmt::Write as _;
 /// Pieces whose parts of folded values are kept at once.
 const CHUNK: u64 = 2048;
 
-/// Cycles that a part of a folded value takes to be put to the others.
-const FOLDED_PART: f64 = 0.1;
-
 /// What pieces are held to.
 const EVIDENCE: &[Evidence] = &[
     Evidence::Identity { what: "values of one piece are those of the first at other tokens, node by node" },
@@ -90,7 +87,7 @@ pub fn split(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunct
     }
     let _ = writeln!(text, "  {rest_name}(s{}, iterations);\n}}", all_of(&split.rest));
     let per_iteration = split.per_iteration as f64;
-    let cycles = per_iteration * (pieces.cycles + FOLDED_PART * split.folded.len() as f64) + rest.cycles;
+    let cycles = per_iteration * (pieces.cycles + machine.costs.folded_parts(split.folded.len())) + rest.cycles;
     let function = CFunction { name: names.function.to_owned(), text, cycles, ..pieces };
     Ok(function.shown_by(EVIDENCE.iter().cloned()).shown_by(rest.evidence))
 }

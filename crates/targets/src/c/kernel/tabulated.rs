@@ -3,7 +3,7 @@
 
 use super::lanes::{lanes, lanes_after};
 use super::loop_frame::{CFunction, LoopNames, head};
-use super::machine::Machine;
+use super::machine::{Machine, usual_costs};
 use super::renamed::Renamed;
 use super::scalar::{element_type, statements, tables};
 use super::sequential::{iterations_block, sequential};
@@ -21,13 +21,6 @@ const MOST_ITERATIONS: u64 = 4;
 
 /// Nodes of an iteration of which several stand side by side.
 const MOST_NODES: usize = 2000;
-
-/// How much faster iterations are side by side: two of them, and more.
-const OVERLAP: f64 = 0.7;
-const MORE_OVERLAP: f64 = 0.4;
-
-/// How much faster look-ups in registers are than estimated alone: what lies between them goes on beside them.
-const BESIDE: f64 = 0.7;
 
 /// A loop with tables.
 pub struct TabulatedFunction {
@@ -69,7 +62,7 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, No
         Some(several) => {
             let (block, _) = iterations_block(&several, &inside, &format!("iterations / {n}"), true);
             let _ = writeln!(text, "  {{\n{block}  }}\n  {{\n{one}  }}\n}}");
-            cycles * if n > 2 { MORE_OVERLAP } else { OVERLAP }
+            usual_costs().scalar_iterations(cycles, n)
         }
         None => {
             let (block, _) = iterations_block(body, &inside, "iterations", false);
@@ -124,7 +117,8 @@ pub(super) fn tables_in_registers(
     let inside = renamed(names, &[]);
     let function = lanes(&tabulated.body, machine, &LoopNames { names: &inside, ..*names })?;
     let text = format!("{}{}", constant_tables(&tabulated, &inside), function.text);
-    Ok(CFunction { text, cycles: function.cycles * BESIDE, ..function }.shown_by(TABLES.iter().cloned()))
+    let cycles = machine.costs.beside_look_ups(function.cycles);
+    Ok(CFunction { text, cycles, ..function }.shown_by(TABLES.iter().cloned()))
 }
 
 fn least_iterations(tabulated: &Tabulated) -> u64 {

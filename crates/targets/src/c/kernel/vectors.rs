@@ -3,7 +3,7 @@
 //!
 //! Even and odd words are taken apart as often as the number of words of an iteration halves.
 
-use super::machine::Machine;
+use super::machine::{Machine, attribute};
 use super::rows::Rows;
 use super::words::Layout;
 use headrace_boolean::circuit::{Gate, Signal};
@@ -208,7 +208,7 @@ pub(super) fn behind(pointer: &str) -> impl Fn(u64) -> String {
 /// Transposes 64 by 64 bits in every lane: halves of the distance change places, then quarters, and so on. Three
 /// distances at a time, so that eight vectors stay in registers.
 pub(super) fn transposition(machine: &Machine) -> String {
-    let (bits, name) = (machine.vector_bits, machine.name);
+    let (bits, name) = (machine.vector_bits, &machine.name);
     let v = format!("hr_v{bits}x64");
     let swap = if machine.ternary {
         format!(
@@ -227,7 +227,7 @@ pub(super) fn transposition(machine: &Machine) -> String {
         "{swap}static inline uint64_t hr_gather_bits_{name}(const uint64_t *m)\n{{\n  uint64_t v = 0;\n  \
          for (unsigned b = 0; b < 64; b++) v |= (m[b] & 1) << b;\n  return v;\n}}\n\
          {}__attribute__((noinline)) static void hr_transpose_{name}({v} *x)\n{{\n",
-        machine.attribute()
+        attribute(machine)
     );
     let masks = |s: u32| {
         let ones = (0..64).filter(|bit| bit & s == 0).fold(0_u64, |mask, bit| mask | 1 << bit);

@@ -22,6 +22,7 @@ pub(super) use multi_buffer::many_blocks;
 use self::previous_iteration::read_delays;
 use super::Names;
 use super::loop_frame::{CFunction, LoopNames, counter_start};
+use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
 use headrace_instructions::Description;
@@ -119,20 +120,19 @@ fn print(
     Ok(Blocks { function, held: held.len(), features })
 }
 
-/// Cycles of an iteration, roughly: two registers a cycle of 256 bits at most, or one after the other where iterations
-/// need each other.
+/// Cycles of an iteration, roughly: several registers a cycle, or one after the other where iterations need each other.
 fn cycles(plan: &Plan, bits: u32) -> f64 {
+    let costs = usual_costs();
     let live = plan.blocks.iter().zip(&plan.live).filter(|(_, live)| **live).map(|(block, _)| block);
     let work: f64 = live
         .map(|block| match block {
             Block::Invariant(_) | Block::Chain(_) | Block::Words(_) => 0.0,
-            Block::Instruction { .. } if plan.is_chained() => 4.0,
-            _ if plan.is_chained() => 1.0,
-            _ => 0.5,
+            Block::Instruction { .. } if plan.is_chained() => costs.blocks.instruction_latency.value,
+            _ if plan.is_chained() => costs.blocks.latency.value,
+            _ => costs.blocks.cycles.value,
         })
         .sum();
-    let side_by_side = if !plan.is_chained() { f64::from(bits.min(256)) / 128.0 } else { 1.0 };
-    work / side_by_side
+    if plan.is_chained() { work } else { work / costs.blocks_at_once(bits) }
 }
 
 fn base_features(bits: u32) -> BTreeSet<String> {
@@ -213,12 +213,12 @@ impl<'a> Printer<'a> {
     /// Registers that keep the machine busy while each waits for its result. More would not make it faster: they fill
     /// the queues of instructions that wait, and what else could begin beside them does not.
     fn in_flight(&self) -> usize {
-        // Registers of 512 bits go through in halves.
-        let parts = f64::from(self.bits.max(256)) / 256.0;
+        let costs = usual_costs();
+        let parts = costs.block_parts(self.bits);
         let live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
         let most = live.filter_map(|(block, _)| match block {
             Block::Instruction { description, .. } => {
-                let cost = self.descriptions.get(*description as usize)?.costs.first()?;
+                let cost = costs.instruction(&self.descriptions.get(*description as usize)?.name)?;
                 Some((cost.latency / (cost.cycles * parts)).ceil() as usize)
             }
             _ => None,

@@ -3,7 +3,7 @@
 //! the iterations of one message go one by one.
 
 use super::super::loop_frame::{CFunction, LoopNames};
-use super::super::machine::supported;
+use super::super::machine::{of_width, supported, usual_costs};
 use super::super::multi_buffer::{Gathered, Many, head, leftovers};
 use super::super::words::NotApplicable;
 use super::invariants::Once;
@@ -60,46 +60,39 @@ const MANY: Evidence =
 /// How many of the values that no iteration changes stay in registers, if each takes so many: the rest is for what goes
 /// from iteration to iteration and what is being computed.
 fn kept_in_registers(bits: u32, registers: usize) -> usize {
-    let all: usize = if bits == 128 { 16 } else { 32 };
+    // What is narrower than the widest asks for their encoding, too.
+    let level = of_width(if bits == 128 { 128 } else { 512 });
+    let all = level.map_or(0, |level| level.vector_registers as usize);
     all.saturating_sub(2 * registers) / registers
 }
 
 /// Cycles of an iteration of all messages, roughly: what a message waits for, or all there is to do.
 fn cycles(plan: &Plan, descriptions: &[Description], bits: u32, registers: usize) -> f64 {
-    let parts = f64::from(bits.max(256)) / 256.0;
+    let costs = usual_costs();
+    let parts = costs.block_parts(bits);
     let mut work = 0.0;
     let mut ready = vec![0.0_f64; plan.blocks.len()];
     for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
         let (latency, cycles) = match block {
             Block::Invariant(_) | Block::Chain(_) | Block::Words(_) => (0.0, 0.0),
             Block::Instruction { description, .. } => {
-                let known = descriptions.get(*description as usize).and_then(|description| description.costs.first());
-                known.map_or((4.0, 0.5), |cost| (cost.latency, cost.cycles))
+                let name = descriptions.get(*description as usize).map(|description| description.name.as_str());
+                let known = name.and_then(|name| costs.instruction(name));
+                let usual = (costs.blocks.instruction_latency.value, costs.blocks.cycles.value);
+                known.map_or(usual, |cost| (cost.latency, cost.cycles))
             }
-            _ => (1.0, 0.5),
+            _ => (costs.blocks.latency.value, costs.blocks.cycles.value),
         };
-        work += (cycles + moved(block, bits)) * parts;
+        let apart = if matches!(block, Block::Load { .. }) { costs.blocks_apart(bits) } else { 0.0 };
+        work += (cycles + apart) * parts;
         // What is loaded does not wait for the iteration before.
         let waits = plan.operands(number).into_iter().map(|operand| ready[operand]).fold(0.0, f64::max);
         ready[number] = if matches!(block, Block::Load { .. }) { 0.0 } else { waits + latency };
     }
-    work += plan.outputs.len() as f64 * PART * others(bits) * parts;
+    work += plan.outputs.len() as f64 * costs.blocks_apart(bits) * parts;
     let ends = plan.chains.iter().map(|chain| chain.next).chain(plan.words.iter().map(|words| words.next));
     let latency = ends.map(|end| ready[end]).fold(0.0, f64::max);
     latency.max(work * registers as f64)
-}
-
-/// Cycles that a part of a register takes to come from elsewhere than the others, or to go there.
-const PART: f64 = 0.5;
-
-/// Parts of a register that are put beside the first.
-fn others(bits: u32) -> f64 {
-    f64::from(bits / 128 - 1)
-}
-
-/// Cycles to put together what a block is, for registers of 256 bits.
-fn moved(block: &Block, bits: u32) -> f64 {
-    if matches!(block, Block::Load { .. }) { PART * others(bits) } else { 0.0 }
 }
 
 impl Printer<'_> {

@@ -9,12 +9,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Iterations side by side.
 pub(super) const TOGETHER: u64 = 2;
 
-/// How much faster they are.
-pub(super) const OVERLAP: f64 = 0.75;
-
-/// Operations an iteration, for each on the longest chain, that keep a machine busy.
-const BUSY: usize = 6;
-
 /// Operations of all iterations that stay in the instruction cache.
 const MOST_OPERATIONS: usize = 5000;
 
@@ -64,7 +58,7 @@ impl Printer<'_> {
             depths.insert(id, below + usize::from(!is_free(id)));
         }
         let depth = depths.values().max().copied().unwrap_or(0);
-        operations < BUSY * depth && self.has_room(&order)
+        operations < self.machine.costs.latency.busy.value as usize * depth && self.has_room(&order)
     }
 
     /// Whether two iterations a lane, computed in this order, stay in registers and in the instruction cache.

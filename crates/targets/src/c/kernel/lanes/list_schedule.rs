@@ -5,13 +5,11 @@
 //! to the end waits for goes first, so that none of them holds up the others.
 
 use super::Printer;
+use headrace_machines::cost_model::Latency;
 use headrace_transform::kernel::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Statements that begin in a cycle.
-const WIDTH: usize = 2;
 
 /// A statement that gives a name to a value.
 struct Statement<'a> {
@@ -22,8 +20,9 @@ struct Statement<'a> {
 }
 
 /// The same lines, each after those whose names it reads, if all of them are `const TYPE NAME = VALUE;`.
-pub(super) fn by_longest_way(text: &str) -> Option<String> {
-    let statements = statements(text)?;
+pub(super) fn by_longest_way(text: &str, costs: &Latency) -> Option<String> {
+    let statements = statements(text, costs)?;
+    let most_begun = costs.issued.value as usize;
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); statements.len()];
     for (at, statement) in statements.iter().enumerate() {
         statement.reads.iter().for_each(|&read| readers[read].push(at));
@@ -44,7 +43,7 @@ pub(super) fn by_longest_way(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let (mut cycle, mut begun) = (0, 0);
     loop {
-        if begun == WIDTH || ready.is_empty() {
+        if begun == most_begun || ready.is_empty() {
             // The next cycle, or the first in which something may begin.
             let next = if ready.is_empty() { *later.keys().next().unwrap_or(&cycle) } else { cycle + 1 };
             (cycle, begun) = (next, 0);
@@ -99,7 +98,7 @@ impl Printer<'_> {
     }
 }
 
-fn statements(text: &str) -> Option<Vec<Statement<'_>>> {
+fn statements<'t>(text: &'t str, costs: &Latency) -> Option<Vec<Statement<'t>>> {
     let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
     let mut statements = Vec::new();
     for line in text.lines() {
@@ -112,9 +111,14 @@ fn statements(text: &str) -> Option<Vec<Statement<'_>>> {
         let mut reads: Vec<usize> = words.filter_map(|word| numbers.get(word).copied()).collect();
         reads.sort_unstable();
         reads.dedup();
-        // Rotations and permutations take two cycles, other names of values none.
-        let is_slow = ["_rol_", "_ror_", "shuffle"].iter().any(|one| value.contains(one));
-        let latency = if is_slow { 2 } else { usize::from(!numbers.contains_key(value)) };
+        let is_permutation = ["_rol_", "_ror_", "shuffle"].iter().any(|one| value.contains(one));
+        // Other names of values take no time.
+        let latency = match is_permutation {
+            true => costs.permutation.value,
+            false if numbers.contains_key(value) => 0,
+            false => costs.bitwise.value,
+        };
+        let latency = latency as usize;
         if numbers.insert(name, statements.len()).is_some() {
             return None;
         }
@@ -125,13 +129,14 @@ fn statements(text: &str) -> Option<Vec<Statement<'_>>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::machine::usual_costs;
     use super::*;
 
     #[test]
     fn chains_take_turns() {
         let text = "const v a1 = x << 1;\nconst v a2 = a1 ^ y;\nconst v a3 = a2 << 1;\nconst v b1 = z << 1;\n\
                     const v b2 = b1 ^ y;\nconst v b3 = b2 << 1;\n";
-        let ordered = by_longest_way(text).expect("statements");
+        let ordered = by_longest_way(text, &usual_costs().latency).expect("statements");
         let names: Vec<&str> = ordered.lines().filter_map(|line| line.split(' ').nth(2)).collect();
         assert_eq!(names, ["a1", "b1", "a2", "b2", "a3", "b3"]);
     }
@@ -140,7 +145,7 @@ mod tests {
     fn what_the_longest_way_waits_for_goes_first() {
         let text = "const v a = x ^ y;\nconst v b = x & y;\nconst v c = x | y;\nconst v d = _mm512_rol_epi32(c, 3);\n\
                     const v e = d ^ a;\n";
-        let ordered = by_longest_way(text).expect("statements");
+        let ordered = by_longest_way(text, &usual_costs().latency).expect("statements");
         assert!(ordered.starts_with("const v c = "));
         let mut lines: Vec<&str> = ordered.lines().collect();
         assert_eq!(lines.pop(), Some("const v e = d ^ a;"));
@@ -149,7 +154,8 @@ mod tests {
 
     #[test]
     fn other_statements_stay_where_they_are() {
-        assert!(by_longest_way("const v a = x;\nfor (;;) {\n}\n").is_none());
-        assert!(by_longest_way("const v a = x;\nconst v a = y;\n").is_none());
+        let costs = &usual_costs().latency;
+        assert!(by_longest_way("const v a = x;\nfor (;;) {\n}\n", costs).is_none());
+        assert!(by_longest_way("const v a = x;\nconst v a = y;\n", costs).is_none());
     }
 }

@@ -2,15 +2,11 @@
 
 use super::super::scalar::element_type;
 use super::super::words::NotApplicable;
-use super::{Printer, VECTOR_OPERATION};
+use super::Printer;
 use headrace_boolean::byte_permute::AffineByte;
+use headrace_machines::cost_model::Elements;
 use headrace_transform::kernel::{NodeId, ObjectId, Op, TableId};
 use headrace_transform::passes::tabulate::affine_of;
-
-/// Cycles that elements of tables are taken for, one by one.
-const ELEMENT_GATHERED: f64 = 1.5;
-const ELEMENT_ALONE: f64 = 3.0;
-const BYTES_OF_TABLE: f64 = 3.0;
 
 /// Bytes of a table of 256 in the places of a mask, at the indices that the bytes of a vector are.
 const CHOOSE: &str = "\
@@ -23,28 +19,31 @@ const CHOOSE: &str = "\
 ";
 
 impl Printer<'_> {
-    /// Cycles to find an element for each lane, estimated.
-    pub(super) fn cycles_of_elements(&self, id: NodeId) -> f64 {
+    /// How a node finds an element for each lane; `None` of one that reads no table.
+    pub(super) fn way_of_elements(&self, id: NodeId) -> Option<Elements> {
         let graph = &self.words.graph;
         let (table, length) = match graph.op(id) {
             Op::Lookup(table, _) | Op::LookupBytes(table, _) if self.affine(*table).is_some() => {
-                return VECTOR_OPERATION;
+                return Some(Elements::Mapped);
             }
             Op::Lookup(table, _) | Op::LookupBytes(table, _) => (Some(*table), graph.table(*table).elements.len()),
             Op::Entry { object, .. } => (None, self.words.body.objects[object.0 as usize].length),
-            _ => return 0.0,
-        };
-        let n_lanes = f64::from(self.machine.vector_bits / self.lane());
-        let one_by_one = match table.map(|table| element_type(graph.table(table).width)) {
-            Some(kind) if !(self.machine.gather && kind == format!("uint{}_t", self.lane())) => ELEMENT_ALONE,
-            _ => ELEMENT_GATHERED,
+            _ => return None,
         };
         let width = table.map_or(graph.width(id), |table| graph.table(table).width);
-        match width {
-            width if self.is_permuted(length, width) => BYTES_OF_TABLE,
-            width if self.is_shuffled(length, width) => self.cycles_of_shuffles(table, length),
-            _ => n_lanes * one_by_one,
+        if self.is_permuted(length, width) {
+            return Some(Elements::Permuted);
         }
+        if self.is_shuffled(length, width) {
+            return Some(self.way_of_shuffles(table, length));
+        }
+        let lanes = self.machine.vector_bits / self.lane();
+        Some(match table.map(|table| element_type(graph.table(table).width)) {
+            Some(kind) if !(self.machine.gather && kind == format!("uint{}_t", self.lane())) => {
+                Elements::Alone { lanes }
+            }
+            _ => Elements::Gathered { lanes },
+        })
     }
 
     /// Elements of an array at places that differ from lane to lane.

@@ -1,11 +1,12 @@
 //! Multi-buffer lanes: one lane for each message. One lane of a vector for each message.
 
+use super::super::CFunction;
 use super::super::loop_frame::LoopNames;
+use super::super::machine::{Machine, attribute, supported};
 use super::super::multi_buffer::{Gathered, Held, Many, OneIteration, head, leftovers};
 use super::super::translation_validation::MANY_LANES;
 use super::super::vectors::{behind, load_words, store_words, vector_support};
 use super::super::words::{Layout, NotApplicable, WordLoop};
-use super::super::{CFunction, Machine};
 use super::{Printer, fits, word_name};
 use headrace_transform::kernel::{Loop, NodeId, Op};
 use headrace_transform::passes::pass::Property;
@@ -13,13 +14,6 @@ use headrace_transform::passes::pipelines::MULTI_BUFFER;
 use headrace_transform::passes::unroll_and_interleave::{self, unroll_and_interleave};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
-
-/// Operations take so much of what they are taken for elsewhere: nothing here waits for memory, and two are issued a
-/// cycle.
-const ISSUED: f64 = 0.55;
-
-/// How much less two groups of lanes side by side take than one after the other.
-const SIDE_BY_SIDE: f64 = 0.85;
 
 /// Prints a loop with one lane for each message, and one or two groups of lanes.
 ///
@@ -191,16 +185,16 @@ fn print(
         }
         end.push_str("  }\n");
     }
-    let mut text = head(outer, &machine.attribute(), names, lanes, &Gathered { once: pads, each });
+    let mut text = head(outer, &attribute(machine), names, lanes, &Gathered { once: pads, each });
     let _ = write!(
         text,
         "{unchanged}{start}  for (size_t at_ = 0; at_ < iterations; at_++) {{\n{}  }}\n{end}}}\n",
         printer.text
     );
-    let cycles = cycles(&printer, one, n_in, n_out) * if n_groups > 1 { SIDE_BY_SIDE } else { 1.0 };
+    let cycles = machine.costs.messages(cycles(&printer, one, n_in, n_out), n_groups);
     let name = names.function.to_owned();
     let function = CFunction { name, support: printer.support, text, cycles, evidence: MANY_LANES.to_vec() };
-    Ok(Many { function, lanes, supported: machine.supported() })
+    Ok(Many { function, lanes, supported: supported(&machine.features) })
 }
 
 impl Printer<'_> {
@@ -229,7 +223,7 @@ fn moves(body: &Loop, held: &Held, names: &LoopNames) -> Vec<(u64, String, u64)>
     .collect()
 }
 
-/// Cycles of an iteration of all messages: what only needs what no iteration changes is computed once.
+/// Cycles of an iteration of all messages, as those of one: what only needs what no iteration changes is computed once.
 fn cycles(printer: &Printer, one: &OneIteration, n_in: usize, n_out: usize) -> f64 {
     let words = printer.words;
     let order = printer.reachable();
@@ -245,5 +239,5 @@ fn cycles(printer: &Printer, one: &OneIteration, n_in: usize, n_out: usize) -> f
         }
     }
     let rows = words.inputs[..n_in].iter().chain(&words.outputs[..n_out]);
-    ISSUED * printer.cycles(rows, order.into_iter().filter(|id| words.varying.contains(id) && !once.contains(id)))
+    printer.cycles(rows, order.into_iter().filter(|id| words.varying.contains(id) && !once.contains(id)))
 }

@@ -4,10 +4,11 @@
 //! Inversion in GF(2⁸) between affine maps is a few shuffles ([`NibbleTables`]). Any other table is one shuffle for
 //! every sixteen of its elements; the upper bits of an index choose between two of them, and so on.
 
-use super::super::machine::Machine;
+use super::super::machine::{Machine, attribute};
 use super::Printer;
 use headrace_boolean::nibble_tables::{NibbleTables, Nibbles};
 use headrace_boolean::truth_table::Table;
+use headrace_machines::cost_model::Elements;
 use headrace_transform::kernel::{Op, TableId};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,10 +18,6 @@ const BITS: u32 = 256;
 
 /// Elements that a shuffle chooses from.
 const CHOICE: usize = 16;
-
-/// Cycles that a vector is taken for: by tables of nibbles, and for every sixteen elements of a table.
-const BY_NIBBLES: f64 = 12.0;
-const BY_SIXTEEN: f64 = 0.7;
 
 /// A table as tables of nibbles, if it is one.
 fn nibble_tables(elements: &[u128]) -> Option<NibbleTables> {
@@ -50,11 +47,11 @@ impl Printer<'_> {
         self.machine.byte_shuffle && self.machine.vector_bits <= BITS && whole && length <= 256 && width <= 8
     }
 
-    /// Cycles for that, estimated.
-    pub(super) fn cycles_of_shuffles(&self, table: Option<TableId>, length: usize) -> f64 {
+    /// How they are.
+    pub(super) fn way_of_shuffles(&self, table: Option<TableId>, length: usize) -> Elements {
         match table.is_some_and(|table| self.nibbles.contains_key(&table)) {
-            true => BY_NIBBLES,
-            false => 1.0 + BY_SIXTEEN * (length / CHOICE) as f64,
+            true => Elements::Nibbles,
+            false => Elements::Shuffled { sixteens: length / CHOICE },
         }
     }
 
@@ -93,7 +90,7 @@ impl Printer<'_> {
 
 /// A function of the C program on vectors of bytes.
 fn function(machine: &Machine, name: &str, arguments: &str, lines: &[String], value: &str) -> String {
-    let mut text = format!("HR_INLINED {}static inline __m{BITS}i {name}({arguments})\n{{\n", machine.attribute());
+    let mut text = format!("HR_INLINED {}static inline __m{BITS}i {name}({arguments})\n{{\n", attribute(machine));
     for line in lines {
         let _ = writeln!(text, "  {line};");
     }

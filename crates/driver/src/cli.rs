@@ -1,6 +1,8 @@
 //! The command line: one declaration from which help, completion scripts and manual pages come.
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Parse, check, run, analyse and compile RVC-CAL dataflow networks, and use the Crypto Tools Library written in them.
@@ -722,8 +724,7 @@ pub struct SynthArgs {
     #[arg(long)]
     pub unfused: bool,
     /// Devices: ecp5, ice40 and others; those whose name ends in `estimate`, gowin, nexus and osu018 are mapped, not placed
-    #[arg(long = "device", value_name = "DEVICE", value_delimiter = ',', default_value = "ecp5",
-        value_parser = clap::builder::PossibleValuesParser::new(headrace_synthesis::device::ALL.iter().map(|device| device.name)))]
+    #[arg(long = "device", value_name = "DEVICE", value_delimiter = ',', default_value = "ecp5", value_parser = DeviceName)]
     pub devices: Vec<String>,
     /// How often each core is placed and routed, with seeds from 1 on; 0: not at all
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=1000))]
@@ -918,6 +919,28 @@ pub struct ManArgs {
     /// Folder to write
     #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
+}
+
+/// The name of a device: files of machines are read only where one is asked for.
+#[derive(Clone)]
+struct DeviceName;
+
+impl DeviceName {
+    fn all() -> impl Iterator<Item = &'static str> {
+        headrace_synthesis::device::all().iter().map(|device| device.name.as_str())
+    }
+}
+
+impl TypedValueParser for DeviceName {
+    type Value = String;
+
+    fn parse_ref(&self, command: &clap::Command, argument: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        PossibleValuesParser::new(Self::all()).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Self::all().map(PossibleValue::new)))
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! | `scalar` | words without vectors | [`scalar::Machine`] |
 //! | `simd` | a level of a processor's vector unit | [`simd::Machine`] |
 //! | `fabric` | what operations take of FPGAs with such look-up tables | [`fabric::Fabric`] |
+//! | `device` | an FPGA or a library of cells, and the tools that map to it | [`device::Device`] |
 //!
 //! ```toml
 //! # What it is and where its numbers are from, in a few words.
@@ -20,11 +21,11 @@
 //! …
 //! ```
 //!
-//! Fields of the types are the keys of the files. A number that is estimated or measured stands with its source, as
-//! `{ value = 0.6, source = "…" }`; a key that nothing reads is an error. What a passage of time or an amount is counted
-//! in stands at its field.
+//! Fields of the types are the keys of the files, and say in which unit a number is. One that is estimated or measured
+//! stands with its source, as `{ value = 0.6, source = "…" }`. A key that nothing reads is an error.
 
 pub mod cost_model;
+pub mod device;
 pub mod fabric;
 pub mod figure;
 mod read;
@@ -32,6 +33,7 @@ pub mod scalar;
 pub mod simd;
 
 pub use cost_model::CostModel;
+pub use device::Device;
 pub use fabric::Fabric;
 pub use read::{Wrong, read};
 
@@ -53,6 +55,8 @@ pub enum Kind {
     Simd,
     /// What operations take of an FPGA.
     Fabric,
+    /// What logic synthesis maps to.
+    Device,
 }
 
 impl std::fmt::Display for Kind {
@@ -62,6 +66,7 @@ impl std::fmt::Display for Kind {
             Kind::Scalar => "scalar",
             Kind::Simd => "SIMD level",
             Kind::Fabric => "fabric",
+            Kind::Device => "device",
         })
     }
 }
@@ -76,6 +81,8 @@ pub struct Machines {
     simd: Vec<simd::Machine>,
     /// Those with the smallest look-up tables first; there is one.
     fabrics: Vec<Fabric>,
+    /// Those that are placed first, libraries of cells last.
+    devices: Vec<Device>,
 }
 
 /// A machine of any kind.
@@ -90,6 +97,8 @@ pub enum Machine<'m> {
     Simd(&'m simd::Machine),
     /// What operations take of an FPGA.
     Fabric(&'m Fabric),
+    /// What logic synthesis maps to.
+    Device(&'m Device),
 }
 
 impl<'m> Machine<'m> {
@@ -100,6 +109,7 @@ impl<'m> Machine<'m> {
             Machine::Scalar(it) => (&it.name, it.kind, &it.about),
             Machine::Simd(it) => (&it.name, it.kind, &it.about),
             Machine::Fabric(it) => (&it.name, it.kind, &it.about),
+            Machine::Device(it) => (&it.name, it.kind, &it.about),
         }
     }
 }
@@ -116,8 +126,9 @@ impl Machines {
     pub fn all(&self) -> impl Iterator<Item = Machine<'_>> {
         let levels = self.simd.iter().map(Machine::Simd);
         let processors = self.scalars.iter().map(Machine::Scalar).chain(levels);
-        let fabrics = self.fabrics.iter().map(Machine::Fabric);
-        processors.chain(self.cost_models.iter().map(|costs| Machine::CostModel(costs))).chain(fabrics)
+        let cost_models = self.cost_models.iter().map(|costs| Machine::CostModel(costs));
+        let hardware = self.fabrics.iter().map(Machine::Fabric).chain(self.devices.iter().map(Machine::Device));
+        processors.chain(cost_models).chain(hardware)
     }
 
     /// Machines without vectors, those with the shortest words first.
@@ -140,5 +151,10 @@ impl Machines {
     /// The fabric with the smallest look-up tables: what is planned for it fits others.
     pub fn fabric(&self) -> &Fabric {
         &self.fabrics[0]
+    }
+
+    /// What logic synthesis maps to: those that are placed first, libraries of cells last.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
     }
 }

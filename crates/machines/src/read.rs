@@ -1,6 +1,6 @@
 //! Reading files of machines: their kinds, their keys, and how they refer to each other.
 
-use crate::{CostModel, Fabric, Kind, Machines, scalar, simd};
+use crate::{CostModel, Device, Fabric, Kind, Machines, scalar, simd};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -74,12 +74,16 @@ pub fn read<S: AsRef<str>>(files: &[(S, S)]) -> Result<Machines, Wrong> {
         .map(|(name, text)| Ok(Fabric { name: name.to_owned(), ..parse(name, text)? }))
         .collect::<Result<Vec<_>, Wrong>>()?;
     fabrics.sort_by_key(|fabric| fabric.lut_inputs.value);
+    let mut devices = of(Kind::Device)
+        .map(|(name, text)| Ok(Device { name: name.to_owned(), ..parse(name, text)? }))
+        .collect::<Result<Vec<_>, Wrong>>()?;
+    devices.sort_by_cached_key(|device| (device.place.is_none(), device.library.is_some(), device.name.clone()));
     for (kind, is_there) in [("scalar", !scalars.is_empty()), ("fabric", !fabrics.is_empty())] {
         if !is_there {
             return Err(Wrong::new("*", format!("there is no machine of kind `{kind}`; passes choose by one")));
         }
     }
-    Ok(Machines { cost_models, scalars, simd, fabrics })
+    Ok(Machines { cost_models, scalars, simd, fabrics, devices })
 }
 
 fn place(level: &simd::Machine) -> (simd::Architecture, u32) {

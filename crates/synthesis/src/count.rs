@@ -27,14 +27,14 @@ pub fn count(core: &Module, device: &Device) -> Counts {
     for cell in core.cells.values().filter(|cell| cell.kind != "$scopeinfo") {
         *cells.entry(cell.kind.clone()).or_default() += 1;
     }
-    let sum = |patterns| cells.iter().filter(|(kind, _)| is_among(patterns, kind)).map(|(_, n)| n).sum();
-    let taken = device.luts.iter().map(|(kind, luts)| luts * cells.get(*kind).copied().unwrap_or(0));
+    let sum = |is: &dyn Fn(&str) -> bool| cells.iter().filter(|(kind, _)| is(kind)).map(|(_, n)| n).sum();
+    let taken = device.luts.iter().map(|(kind, luts)| luts * cells.get(kind).copied().unwrap_or(0));
     Counts {
         luts: taken.sum(),
-        lut_cells: sum(device.plain_luts),
-        registers: sum(device.registers),
-        rams: sum(RAMS),
-        multipliers: sum(MULTIPLIERS),
+        lut_cells: sum(&|kind| is_among(&device.plain_luts, kind)),
+        registers: sum(&|kind| is_among(&device.registers, kind)),
+        rams: sum(&|kind| is_among(RAMS, kind)),
+        multipliers: sum(&|kind| is_among(MULTIPLIERS, kind)),
         cells,
     }
 }

@@ -5,7 +5,7 @@
 //! the way through it costs more. Wide multiplexers and the chain inside of carries are counted as nothing; entering a carry chain
 //! is counted as a LUT, where cells of the device have one there.
 
-use crate::device::{CARRIES, Device, EDGE_PINS, FREE, is_among};
+use crate::device::{CARRIES, Device, EDGE_PINS, FREE, is_among, is_sequential};
 use crate::netlist::{Bit, Cell, Module};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 ///
 /// The cells of loops: signals that depend on themselves within a cycle.
 pub fn levels(core: &Module, device: &Device) -> Result<u64, String> {
-    let logic: Vec<&Cell> = core.cells.values().filter(|cell| !device.is_sequential(&cell.kind)).collect();
+    let logic: Vec<&Cell> = core.cells.values().filter(|cell| !is_sequential(device, &cell.kind)).collect();
     let mut driver: BTreeMap<u64, usize> = BTreeMap::new();
     for (at, cell) in logic.iter().enumerate() {
         for net in cell.ports("output").flat_map(|(_, bits)| bits).filter_map(Bit::net) {

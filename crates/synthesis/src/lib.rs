@@ -15,7 +15,7 @@
 //!
 //! | file | what is there |
 //! | --- | --- |
-//! | `device` | devices: passes, options, what cells cost |
+//! | `device` | devices, and what their cells are |
 //! | `script` | scripts for Yosys |
 //! | `wrapper` | the wrapper |
 //! | `netlist` | netlists as Yosys writes them |

@@ -7,7 +7,7 @@ use crate::device::Device;
 
 /// The models of the cells of a device, where there are some. Block memories and multipliers have none.
 pub fn models(device: &Device) -> Option<&'static str> {
-    match device.name {
+    match device.name.as_str() {
         "ecp5" => Some(include_str!("../models/ecp5.v")),
         _ => None,
     }

@@ -156,7 +156,7 @@ impl Flow<'_> {
         let module = netlist::module(&mapped.netlist, CORE)?;
         let counts = count(&module, device);
         let gate_equivalents = match (&device.library, library(device)?) {
-            (Some(cells), Some(text)) => Some(liberty::gate_equivalents(&counts, &liberty::areas(&text), cells.gate)?),
+            (Some(cells), Some(text)) => Some(liberty::gate_equivalents(&counts, &liberty::areas(&text), &cells.gate)?),
             _ => None,
         };
         let mut tools = BTreeMap::from([("yosys".to_owned(), self.tools.yosys_version.clone())]);
@@ -171,8 +171,8 @@ impl Flow<'_> {
             operation: source.operation.clone(),
             variant: source.variant.clone(),
             implementation: source.implementation.clone(),
-            device: device.name.into(),
-            part: device.part.into(),
+            device: device.name.clone(),
+            part: device.part.clone(),
             levels: mapped.levels,
             area: Area {
                 luts: counts.luts,
@@ -223,7 +223,7 @@ const REPORT: &str = "report.json";
 
 /// What nextpnr is given beside seed, netlist and report.
 fn arguments(place: &PlaceAndRoute) -> Vec<String> {
-    let own = place.arguments.iter().map(|word| (*word).to_owned());
+    let own = place.arguments.iter().cloned();
     let aim = ["--freq".to_owned(), AIM_MHZ.to_string(), "--timing-allow-fail".to_owned()];
     own.chain(aim).collect()
 }
@@ -231,7 +231,7 @@ fn arguments(place: &PlaceAndRoute) -> Vec<String> {
 /// The library of cells of a device, where it has one.
 fn library(device: &Device) -> Result<Option<String>, String> {
     let Some(library) = &device.library else { return Ok(None) };
-    let read = std::fs::read_to_string(library.path);
+    let read = std::fs::read_to_string(&library.path);
     read.map(Some).map_err(|error| {
         format!("{}: {} (apt-get install {})", library.path, crate::failure::describe(&error), library.package)
     })

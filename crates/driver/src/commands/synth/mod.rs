@@ -114,7 +114,7 @@ fn devices(arguments: &SynthArgs) -> Outcome<Vec<&'static Device>> {
         if devices.iter().all(|other| other.name != found.name) {
             devices.push(found);
         }
-        if let Some(library) = found.library.as_ref().filter(|library| !Path::new(library.path).exists()) {
+        if let Some(library) = found.library.as_ref().filter(|library| !Path::new(&library.path).exists()) {
             return Err(Failure::missing(format!(
                 "{name} needs {}, which is not here (apt-get install {})",
                 library.path, library.package

@@ -6,7 +6,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::toolchains::run;
 use headrace_private::{forget, processes, remove_when_interrupted, trust};
-use headrace_synthesis::device::{ALL, Device};
+use headrace_synthesis::device::{self, Device};
 use headrace_targets::toolchain::Step;
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,15 +50,15 @@ impl Tools {
         let mut found = BTreeMap::new();
         for device in devices.iter().filter(|_| place) {
             let Some(needed) = &device.place else { continue };
-            let tool = find(needed.command).ok_or_else(|| missing(needed.command, needed.package))?;
-            found.insert(device.name, tool);
+            let tool = find(&needed.command).ok_or_else(|| missing(&needed.command, &needed.package))?;
+            found.insert(device.name.as_str(), tool);
         }
         Ok(Self { yosys, yosys_version, place: found })
     }
 
     /// The command that places for a device, with its version.
     pub(super) fn place(&self, device: &Device) -> Option<(&str, &str)> {
-        self.place.get(device.name).map(|(command, version)| (command.as_str(), version.as_str()))
+        self.place.get(device.name.as_str()).map(|(command, version)| (command.as_str(), version.as_str()))
     }
 }
 
@@ -167,7 +167,7 @@ fn fill(place: &Path, cache: &Path) -> Outcome {
     }
     let python = place.join("bin/python3").display().to_string();
     let mut packages = vec![YOSYS];
-    packages.extend(ALL.iter().filter_map(|device| device.place.map(|place| place.package)));
+    packages.extend(device::all().iter().filter_map(|device| Some(device.place.as_ref()?.package.as_str())));
     let pip = [&python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"].map(str::to_owned);
     let words = pip.into_iter().chain(packages.into_iter().map(str::to_owned));
     match run(&Step::new(words), cache, INSTALLING).complaint() {

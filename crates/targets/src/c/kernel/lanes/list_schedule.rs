@@ -129,8 +129,8 @@ fn statements<'t>(text: &'t str, costs: &Latency) -> Option<Vec<Statement<'t>>> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::machine::usual_costs;
     use super::*;
+    use crate::c::kernel::machine::usual_costs;
 
     #[test]
     fn chains_take_turns() {

@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use headrace_hardware::Datapath;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -360,6 +361,15 @@ pub enum EngineName {
     Native,
 }
 
+impl From<EngineName> for headrace::engines::EngineName {
+    fn from(name: EngineName) -> Self {
+        match name {
+            EngineName::Interp => Self::Interp,
+            EngineName::Native => Self::Native,
+        }
+    }
+}
+
 /// When an operation runs as one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FuseWhen {
@@ -371,6 +381,16 @@ pub enum FuseWhen {
     Always,
     /// Not at all
     Never,
+}
+
+impl From<FuseWhen> for headrace::fusing::FuseWhen {
+    fn from(when: FuseWhen) -> Self {
+        match when {
+            FuseWhen::Auto => Self::Auto,
+            FuseWhen::Always => Self::Always,
+            FuseWhen::Never => Self::Never,
+        }
+    }
 }
 
 /// Arguments of `use`.
@@ -785,13 +805,14 @@ pub struct HardwareArgs {
 }
 
 impl HardwareArgs {
-    /// The words of a command line that say the same.
-    pub fn words(self) -> Vec<String> {
-        let mut words = Vec::new();
-        words.extend(self.datapath.then(|| "--datapath".to_owned()));
-        words.extend((self.rounds != 1).then(|| format!("--rounds {}", self.rounds)));
-        words.extend(self.wide_ports.then(|| "--wide-ports".to_owned()));
-        words
+    /// The hardware that is asked for.
+    pub fn options(self) -> headrace_hardware::Options {
+        headrace_hardware::Options {
+            datapath: if self.datapath { Datapath::Always } else { Datapath::Auto },
+            rounds_per_cycle: self.rounds,
+            wide_ports: self.wide_ports,
+            ..headrace_hardware::Options::default()
+        }
     }
 }
 

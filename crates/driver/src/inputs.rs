@@ -1,10 +1,10 @@
 //! Providers for what the command line names: byte strings from memory, files and pipes, numbers, and the tokens that
 //! are filled in for the user (`XSize` companions, `Rekey`).
 
-use crate::failure::{Failure, Outcome};
-use crate::feed::{Pending, Provider};
 use crate::ports::Source;
-use crate::tokens::{Decoder, Encoding, store_number, store_text};
+use headrace::error::{Error, Result};
+use headrace::feed::{Pending, Provider};
+use headrace::tokens::{Decoder, Encoding, store_number, store_text};
 use headrace_ir::Scalar;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -58,7 +58,7 @@ pub struct Strings {
     buffer: Vec<u8>,
 }
 
-fn open(source: &Source, scalar: Scalar) -> Result<Opened, String> {
+fn open(source: &Source, scalar: Scalar) -> std::result::Result<Opened, String> {
     match source {
         Source::Bytes(bytes) if scalar == Scalar::String => {
             let mut tokens = Vec::new();
@@ -73,7 +73,7 @@ fn open(source: &Source, scalar: Scalar) -> Result<Opened, String> {
         }
         Source::Standard => Ok(Opened::Stream { stream: Box::new(io::stdin()), name: "standard input".into() }),
         Source::Path(path) => {
-            open_file(path).map_err(|error| format!("{}: {}", path.display(), crate::failure::describe(&error)))
+            open_file(path).map_err(|error| format!("{}: {}", path.display(), headrace::error::describe(&error)))
         }
     }
 }
@@ -100,10 +100,10 @@ impl Strings {
         companion: Option<usize>,
         encoding: Encoding,
         sources: &[Source],
-    ) -> Outcome<Self> {
+    ) -> Result<Self> {
         let opened = sources.iter().map(|source| open(source, encoding.scalar()));
-        let opened = opened.collect::<Result<VecDeque<_>, _>>();
-        let sources = opened.map_err(|problem| Failure::wrong(format!("{label}: {problem}")))?;
+        let opened = opened.collect::<std::result::Result<VecDeque<_>, _>>();
+        let sources = opened.map_err(|problem| Error::wrong(format!("{label}: {problem}")))?;
         Ok(Self {
             inputs: std::iter::once(input).chain(companion).collect(),
             label: label.to_owned(),
@@ -148,8 +148,8 @@ impl Strings {
         self.announce(pending, n_bytes, self.unannounced == 0);
     }
 
-    fn wrong(&self, problem: impl std::fmt::Display) -> Failure {
-        Failure::wrong(format!("{}: {problem}", self.label))
+    fn wrong(&self, problem: impl std::fmt::Display) -> Error {
+        Error::wrong(format!("{}: {problem}", self.label))
     }
 }
 
@@ -163,7 +163,7 @@ impl Provider for Strings {
         matches!(next, Some(Opened::Stream { .. }))
     }
 
-    fn provide(&mut self, pending: &mut [Pending]) -> Outcome<bool> {
+    fn provide(&mut self, pending: &mut [Pending]) -> Result<bool> {
         let input = self.inputs[0];
         let Some((mut opened, mut decoder)) = self.current.take() else {
             let Some(opened) = self.sources.pop_front() else { return Ok(false) };
@@ -193,16 +193,16 @@ impl Provider for Strings {
             Opened::File { file, name, .. } => {
                 let most = self.in_chunk.min(self.piece_bytes) as usize;
                 self.buffer.resize(most, 0);
-                let n_bytes = read(file, &mut self.buffer).map_err(|error| Failure::io(&*name, &error))?;
+                let n_bytes = read(file, &mut self.buffer).map_err(|error| Error::io(&*name, &error))?;
                 if n_bytes == 0 && most > 0 {
-                    return Err(Failure::wrong(format!("{name}: became shorter while it was read")));
+                    return Err(Error::wrong(format!("{name}: became shorter while it was read")));
                 }
                 self.in_chunk -= n_bytes as u64;
                 (n_bytes, self.in_chunk == 0 && self.unannounced == 0)
             }
             Opened::Stream { stream, name } => {
                 self.buffer.resize(PIECE_BYTES, 0);
-                let n_bytes = read(stream, &mut self.buffer).map_err(|error| Failure::io(&*name, &error))?;
+                let n_bytes = read(stream, &mut self.buffer).map_err(|error| Error::io(&*name, &error))?;
                 self.announce(pending, n_bytes as u64, n_bytes == 0);
                 (n_bytes, n_bytes == 0)
             }
@@ -232,31 +232,6 @@ fn read(from: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize>
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             result => return result,
         }
-    }
-}
-
-/// Tokens that are known from the start.
-#[derive(Debug)]
-pub struct Fixed {
-    input: [usize; 1],
-    tokens: Vec<u8>,
-}
-
-impl Fixed {
-    /// Stored tokens for a network input.
-    pub fn new(input: usize, tokens: Vec<u8>) -> Self {
-        Self { input: [input], tokens }
-    }
-}
-
-impl Provider for Fixed {
-    fn inputs(&self) -> &[usize] {
-        &self.input
-    }
-
-    fn provide(&mut self, pending: &mut [Pending]) -> Outcome<bool> {
-        pending[self.input[0]].push(&self.tokens);
-        Ok(false)
     }
 }
 
@@ -297,6 +272,6 @@ mod tests {
         let encoding = Encoding::new(Scalar::Bool, false);
         let failure = Strings::open("In", 0, None, encoding, &[Source::Path("no/such".into())])
             .expect_err("there is no such file");
-        assert_eq!(failure.message, "In: no/such: No such file or directory");
+        assert_eq!(failure.to_string(), "In: no/such: No such file or directory");
     }
 }

@@ -1,41 +1,22 @@
-//! The command `headrace` and the library interface behind it: the only part that reads and writes files.
+//! The command `headrace`: arguments, terminal and files around the library of that name.
 
 pub mod cli;
 pub mod commands;
-pub mod embedded;
-pub mod engines;
 pub mod failure;
-pub mod feed;
-pub mod fills;
-pub mod fusing;
 pub mod inputs;
-pub mod mapping;
-pub mod message_input;
 pub mod output;
 pub mod passphrase;
 pub mod picture;
 pub mod pictures;
 pub mod ports;
-pub mod primitive;
-pub mod profile;
 pub mod program;
 pub mod progress;
 pub mod project_folder;
-pub mod projects;
-pub mod reading;
-pub mod release;
-pub mod roots;
 pub mod sealed;
-pub mod shortcut;
-pub mod silence;
 pub mod sinks;
-pub mod spool;
-pub mod stopping;
 pub mod terminal;
-pub mod tokens;
 pub mod toolchains;
-pub mod waiting;
+pub mod trace;
 pub mod whole_file;
 pub mod wildcards;
 pub mod workspaces;
-pub mod xlim;

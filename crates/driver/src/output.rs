@@ -1,7 +1,7 @@
 //! Outputs: files that appear whole or not at all, pipes and the terminal as they are written.
 
-use crate::failure::{Failure, Outcome};
 use crate::whole_file::{self, WholeFile};
+use headrace::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub struct TemporaryFolder(headrace_private::PrivateFolder);
 
 impl TemporaryFolder {
     /// A new one, empty.
-    pub fn new() -> Outcome<Self> {
-        headrace_private::PrivateFolder::new().map(Self).map_err(Failure::wrong)
+    pub fn new() -> Result<Self> {
+        headrace_private::PrivateFolder::new().map(Self).map_err(Error::wrong)
     }
 
     /// Where it is.
@@ -42,13 +42,13 @@ pub enum Output {
 
 impl Output {
     /// Opens `path`, `-` being standard output. An existing regular file is replaced at the end, with its permissions.
-    pub fn create(path: &Path) -> Outcome<Self> {
+    pub fn create(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Output::Standard);
         }
-        let failed = |error: io::Error| Failure::io(path.display(), &error);
+        let failed = |error: io::Error| Error::io(path.display(), &error);
         match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Err(Failure::wrong(format!("{}: is a folder", path.display()))),
+            Ok(metadata) if metadata.is_dir() => Err(Error::wrong(format!("{}: is a folder", path.display()))),
             Ok(metadata) if !metadata.is_file() => {
                 let stream = File::options().write(true).open(path).map_err(failed)?;
                 Ok(Output::Stream(stream, path.to_owned()))
@@ -59,21 +59,21 @@ impl Output {
     }
 
     /// The same, but a file that is there is not replaced: neither now nor by a file that has come meanwhile.
-    pub fn create_new(path: &Path) -> Outcome<Self> {
+    pub fn create_new(path: &Path) -> Result<Self> {
         if path == Path::new("-") || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Self::create(path);
         }
-        WholeFile::create_new(path).map(Output::File).map_err(|error| Failure::io(path.display(), &error))
+        WholeFile::create_new(path).map(Output::File).map_err(|error| Error::io(path.display(), &error))
     }
 
     /// Makes a file appear under its name; flushes a stream.
-    pub fn commit(self) -> Outcome {
+    pub fn commit(self) -> Result {
         match self {
             Output::File(file) => {
                 let path = file.path().to_owned();
-                file.commit().map_err(|error| Failure::io(path.display(), &error))
+                file.commit().map_err(|error| Error::io(path.display(), &error))
             }
-            Output::Stream(mut stream, path) => stream.flush().map_err(|error| Failure::io(path.display(), &error)),
+            Output::Stream(mut stream, path) => stream.flush().map_err(|error| Error::io(path.display(), &error)),
             Output::Standard => flush_standard(),
         }
     }
@@ -84,11 +84,11 @@ impl Output {
     }
 
     /// Writes all bytes.
-    pub fn write(&mut self, bytes: &[u8]) -> Outcome {
+    pub fn write(&mut self, bytes: &[u8]) -> Result {
         match self {
             Output::File(file) => {
                 let written = file.write(bytes);
-                written.map_err(|error| Failure::io(file.path().display(), &error))
+                written.map_err(|error| Error::io(file.path().display(), &error))
             }
             Output::Stream(stream, path) => {
                 stream.write_all(bytes).map_err(|error| closed_or(path.display().to_string(), &error))
@@ -99,15 +99,15 @@ impl Output {
 }
 
 /// Writes a whole file at once.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Outcome {
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result {
     let mut output = Output::create(path)?;
     output.write(bytes)?;
     output.commit()
 }
 
 /// Makes a folder with those above it, unless it is there.
-pub fn make_folder(path: &Path) -> Outcome {
-    fs::create_dir_all(path).map_err(|error| Failure::io(path.display(), &error))
+pub fn make_folder(path: &Path) -> Result {
+    fs::create_dir_all(path).map_err(|error| Error::io(path.display(), &error))
 }
 
 /// Printed bytes that are collected where nobody watches: on the way to a regular file.
@@ -133,7 +133,7 @@ fn is_file() -> bool {
 }
 
 /// Writes to standard output. When its reader has gone away, the command ends quietly.
-pub fn print(bytes: &[u8]) -> Outcome {
+pub fn print(bytes: &[u8]) -> Result {
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
     if bytes.len() >= PRINTED_BYTES {
         write_printed(&mut printed)?;
@@ -144,7 +144,7 @@ pub fn print(bytes: &[u8]) -> Outcome {
 }
 
 /// Makes what was printed visible.
-pub fn flush_standard() -> Outcome {
+pub fn flush_standard() -> Result {
     write_printed(&mut PRINTED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -156,21 +156,21 @@ pub fn flush_interrupted() {
     }
 }
 
-fn write_printed(printed: &mut Vec<u8>) -> Outcome {
+fn write_printed(printed: &mut Vec<u8>) -> Result {
     let written = write_standard(printed);
     printed.clear();
     written
 }
 
-fn write_standard(bytes: &[u8]) -> Outcome {
+fn write_standard(bytes: &[u8]) -> Result {
     let mut standard = io::stdout().lock();
     let written = standard.write_all(bytes).and_then(|()| standard.flush());
     written.map_err(|error| closed_or("standard output".into(), &error))
 }
 
 /// A reader that went away is no one to complain to.
-fn closed_or(what: String, error: &io::Error) -> Failure {
-    if error.kind() == io::ErrorKind::BrokenPipe { Failure::said() } else { Failure::io(what, error) }
+fn closed_or(what: String, error: &io::Error) -> Error {
+    if error.kind() == io::ErrorKind::BrokenPipe { Error::Told } else { Error::io(what, error) }
 }
 
 #[cfg(test)]
@@ -187,6 +187,6 @@ mod tests {
         drop(output);
         write_file(&path, b"whole").expect("the folder is writable");
         assert_eq!(fs::read(&path).expect("the file is there"), b"whole");
-        assert!(Output::create(folder.path()).is_err_and(|failure| failure.message.contains("is a folder")));
+        assert!(Output::create(folder.path()).is_err_and(|failure| failure.to_string().contains("is a folder")));
     }
 }

@@ -1,6 +1,8 @@
 //! Passphrases: from a file, from the environment, or typed on the terminal, which shows nothing of them.
 
-use crate::failure::{Failure, Outcome, describe};
+use crate::failure::Outcome;
+use headrace::Error;
+use headrace::error::describe;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -25,7 +27,7 @@ static SILENT: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 /// There is none, it is empty or too long, or what was typed differs.
 pub fn passphrase(file: Option<&Path>, twice: bool) -> Outcome<Zeroizing<Vec<u8>>> {
     let found = if let Some(path) = file {
-        let failed = |error: io::Error| Failure::io(path.display(), &error);
+        let failed = |error: io::Error| Error::io(path.display(), &error);
         line(&mut File::open(path).map_err(failed)?).map_err(failed)?
     } else if let Some(text) = std::env::var_os(VARIABLE) {
         Zeroizing::new(text.into_encoded_bytes())
@@ -33,15 +35,15 @@ pub fn passphrase(file: Option<&Path>, twice: bool) -> Outcome<Zeroizing<Vec<u8>
         let typed = typed("Passphrase: ")?;
         // An empty one is refused below.
         if twice && !typed.is_empty() && *self::typed("The same again: ")? != *typed {
-            return Err(Failure::wrong("the two passphrases differ"));
+            return Err(Error::wrong("the two passphrases differ"));
         }
         typed
     };
     if found.is_empty() {
-        return Err(Failure::wrong("the passphrase is empty"));
+        return Err(Error::wrong("the passphrase is empty"));
     }
     if found.len() > MOST_BYTES {
-        return Err(Failure::wrong(format!("the passphrase is longer than {MOST_BYTES} bytes")));
+        return Err(Error::wrong(format!("the passphrase is longer than {MOST_BYTES} bytes")));
     }
     Ok(found)
 }
@@ -69,7 +71,7 @@ fn line(from: &mut impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
 fn typed(prompt: &str) -> Outcome<Zeroizing<Vec<u8>>> {
     let missing = |error: io::Error| {
         let why = describe(&error);
-        Failure::wrong(format!(
+        Error::wrong(format!(
             "there is no terminal to ask for the passphrase ({why}); --passphrase-file or {VARIABLE} gives it"
         ))
     };
@@ -128,7 +130,7 @@ mod tests {
         let path = folder.path().join("passphrase");
         let given = |text: &[u8]| {
             std::fs::write(&path, text).expect("the folder is writable");
-            passphrase(Some(&path), true).map(|found| found.to_vec()).map_err(|failure| failure.message)
+            passphrase(Some(&path), true).map(|found| found.to_vec()).map_err(|error| error.to_string())
         };
         assert_eq!(given(b"secret\n"), Ok(b"secret".to_vec()));
         assert_eq!(given(b"\n"), Err("the passphrase is empty".into()));

@@ -1,7 +1,8 @@
 //! Pictures that programs show, written as raw planes (.yuv) or as YUV4MPEG2 (.y4m, which players and ffmpeg open as it is).
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::Output;
+use headrace::Error;
 use headrace_engine::{Layout, Picture};
 use std::path::Path;
 
@@ -32,7 +33,7 @@ impl Pictures {
         let is_y4m = match path.extension().and_then(|ending| ending.to_str()) {
             Some("y4m") => true,
             Some("yuv") => false,
-            _ => return Err(Failure::usage("--video: the file must end in .yuv (planes only) or .y4m (YUV4MPEG2)")),
+            _ => return Err(Error::usage("--video: the file must end in .yuv (planes only) or .y4m (YUV4MPEG2)")),
         };
         Ok(Self { output: Output::create(path)?, buffer: Vec::new(), form: None, is_y4m })
     }
@@ -47,7 +48,7 @@ impl Pictures {
         } else {
             picture.planes.iter().for_each(|plane| self.buffer.extend_from_slice(plane));
         }
-        if self.buffer.len() >= BUFFER_BYTES { self.pass_on().map_err(|failure| failure.message) } else { Ok(()) }
+        if self.buffer.len() >= BUFFER_BYTES { self.pass_on().map_err(|error| error.to_string()) } else { Ok(()) }
     }
 
     /// The head of the file, and of the picture.
@@ -138,6 +139,6 @@ mod tests {
 
     #[test]
     fn the_ending_says_what_a_file_is() {
-        assert!(Pictures::create(Path::new("out.avi")).unwrap_err().message.contains(".y4m"));
+        assert!(Pictures::create(Path::new("out.avi")).unwrap_err().to_string().contains(".y4m"));
     }
 }

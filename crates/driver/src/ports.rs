@@ -1,6 +1,7 @@
 //! `PORT=SRC` and `PORT=DST` as they stand on the command line.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use headrace::Error;
 use std::path::PathBuf;
 
 /// A port with what belongs to it.
@@ -41,7 +42,7 @@ pub enum Destination {
 /// Splits `PORT[:be]=REST`.
 fn split(text: &str) -> Outcome<(String, bool, &str)> {
     let Some((port, rest)) = text.split_once('=') else {
-        return Err(Failure::usage(format!("`{}` is not of the form PORT=…", text.escape_debug())));
+        return Err(Error::usage(format!("`{}` is not of the form PORT=…", text.escape_debug())));
     };
     let (port, big_endian) = match port.split_once(':') {
         None => (port, false),
@@ -49,11 +50,11 @@ fn split(text: &str) -> Outcome<(String, bool, &str)> {
         Some((port, "le")) => (port, false),
         Some((_, other)) => {
             let other = other.escape_debug();
-            return Err(Failure::usage(format!("`{other}` is no byte order; `be` and `le` are")));
+            return Err(Error::usage(format!("`{other}` is no byte order; `be` and `le` are")));
         }
     };
     if port.is_empty() {
-        return Err(Failure::usage(format!("`{}` names no port", text.escape_debug())));
+        return Err(Error::usage(format!("`{}` names no port", text.escape_debug())));
     }
     Ok((port.to_owned(), big_endian, rest))
 }
@@ -61,14 +62,14 @@ fn split(text: &str) -> Outcome<(String, bool, &str)> {
 /// Reads `PORT[:be]=SRC`.
 pub fn input(text: &str) -> Outcome<Binding<Source>> {
     let (port, big_endian, rest) = split(text)?;
-    let end = source(rest).map_err(|problem| Failure::usage(format!("--in {port}: {problem}")))?;
+    let end = source(rest).map_err(|problem| Error::usage(format!("--in {port}: {problem}")))?;
     Ok(Binding { port, big_endian, end })
 }
 
 /// Reads `PORT[:be]=DST`.
 pub fn output(text: &str) -> Outcome<Binding<Destination>> {
     let (port, big_endian, rest) = split(text)?;
-    let end = destination(rest).map_err(|problem| Failure::usage(format!("--out {port}: {problem}")))?;
+    let end = destination(rest).map_err(|problem| Error::usage(format!("--out {port}: {problem}")))?;
     Ok(Binding { port, big_endian, end })
 }
 

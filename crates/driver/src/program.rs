@@ -1,10 +1,11 @@
 //! The world of a program that `headrace run` runs: standard output, and the files of the published natives.
 
 use crate::cli::RunArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{self, Output};
 use crate::pictures::Pictures;
-use crate::reading::read_at_most;
+use headrace::Error;
+use headrace::reading::read_at_most;
 use headrace_engine::{Argument, Host, Picture};
 use headrace_native::Supplied;
 use std::cell::{Cell, RefCell};
@@ -91,7 +92,7 @@ impl ProgramHost {
 
     /// Makes the written file appear. True when there were complaints: a comparison failed.
     pub fn finish(mut self) -> Outcome<bool> {
-        self.pass_on().map_err(Failure::wrong)?;
+        self.pass_on().map_err(Error::wrong)?;
         if let Some(writer) = self.writer.take() {
             writer.commit()?;
         }
@@ -108,7 +109,7 @@ impl ProgramHost {
 
     fn pass_on(&mut self) -> Result<(), String> {
         if let Some(writer) = &mut self.writer {
-            writer.write(&self.written).map_err(|failure| failure.message)?;
+            writer.write(&self.written).map_err(|error| error.to_string())?;
         }
         self.written.clear();
         Ok(())

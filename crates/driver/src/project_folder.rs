@@ -8,9 +8,11 @@
 //! Symbolic links inside the folder are not followed, for they may lead anywhere, and what is no regular file is not opened,
 //! for a pipe would wait for its other end. The folder itself may be named through a link.
 
-use crate::failure::{Failure, Outcome, describe};
+use crate::failure::Outcome;
 use crate::output::{make_folder, write_file};
 use crate::whole_file::{HIDDEN, begun, ended, without_name};
+use headrace::Error;
+use headrace::error::describe;
 use headrace_targets::project::Files;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -50,10 +52,10 @@ type Written = BTreeMap<String, Vec<String>>;
 /// As [`write`].
 pub fn check(folder: &Path, beside: Beside) -> Outcome {
     match fs::metadata(folder) {
-        Ok(there) if !there.is_dir() => Err(Failure::wrong(format!("{}: is a file, not a folder", folder.display()))),
+        Ok(there) if !there.is_dir() => Err(Error::wrong(format!("{}: is a file, not a folder", folder.display()))),
         Ok(_) => known(folder, beside).map(|_| ()),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.is_symlink() => Ok(()),
-        Err(error) => Err(Failure::io(folder.display(), &error)),
+        Err(error) => Err(Error::io(folder.display(), &error)),
     }
 }
 
@@ -63,7 +65,7 @@ pub fn check(folder: &Path, beside: Beside) -> Outcome {
 ///
 /// The folder holds what somebody else wrote, or cannot be written; nothing is changed then.
 pub fn write(folder: &Path, files: &Files, beside: Beside) -> Outcome {
-    let failed = |error: io::Error| Failure::io(folder.display(), &error);
+    let failed = |error: io::Error| Error::io(folder.display(), &error);
     check(folder, beside)?;
     match folder.is_dir() {
         true => replace(folder, files, beside),
@@ -88,7 +90,7 @@ fn stage(above: &Path, files: &Files) -> Outcome<TempDir> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
     let stage = builder.tempdir_in(above).map_err(|error| {
-        Failure::wrong(format!("{}: cannot be written to: {}", above.display(), describe(&without_name(error))))
+        Error::wrong(format!("{}: cannot be written to: {}", above.display(), describe(&without_name(error))))
     })?;
     begun(stage.path());
     for (path, bytes) in files {
@@ -96,7 +98,7 @@ fn stage(above: &Path, files: &Files) -> Outcome<TempDir> {
         let written = at.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&at, bytes));
         if let Err(error) = written {
             ended(stage.path());
-            return Err(Failure::wrong(format!("{path}: {}; nothing was written", describe(&error))));
+            return Err(Error::wrong(format!("{path}: {}; nothing was written", describe(&error))));
         }
     }
     Ok(stage)
@@ -104,7 +106,7 @@ fn stage(above: &Path, files: &Files) -> Outcome<TempDir> {
 
 /// What was written into a folder, which is refused where it is somebody else's.
 fn known(folder: &Path, beside: Beside) -> Outcome<Written> {
-    let failed = |error: io::Error| Failure::io(folder.display(), &error);
+    let failed = |error: io::Error| Error::io(folder.display(), &error);
     let mut is_empty = true;
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -117,7 +119,7 @@ fn known(folder: &Path, beside: Beside) -> Outcome<Written> {
     }
     let old = read_list(folder)?;
     if beside == Beside::Nothing && !is_empty && old.is_none() {
-        return Err(Failure::wrong(format!(
+        return Err(Error::wrong(format!(
             "{}: is not empty, and nothing in it was written by this command; nothing was written \
              (`--force` writes into it)",
             folder.display()
@@ -145,7 +147,7 @@ fn replace(folder: &Path, files: &Files, beside: Beside) -> Outcome {
         let moved = to.parent().map_or(Ok(()), fs::create_dir_all);
         moved
             .and_then(|()| fs::rename(stage.path().join(path), &to))
-            .map_err(|error| Failure::io(to.display(), &error))?;
+            .map_err(|error| Error::io(to.display(), &error))?;
     }
     for (path, hashes) in &old {
         let at = folder.join(path);
@@ -203,7 +205,7 @@ fn refuse_blocked(folder: &Path, files: &Files) -> Outcome {
     if blocked.is_empty() {
         return Ok(());
     }
-    Err(Failure::wrong(format!(
+    Err(Error::wrong(format!(
         "{}: {}, where files are to be written; nothing was written (move that away, or name another folder)",
         folder.display(),
         named(&blocked)
@@ -224,7 +226,7 @@ fn refuse_foreign(folder: &Path, files: &Files, old: &Written, new: &Written, be
     if foreign.is_empty() {
         return Ok(());
     }
-    Err(Failure::wrong(format!(
+    Err(Error::wrong(format!(
         "{}: {} would be replaced, and this command did not write what is there now; nothing was written ({})",
         folder.display(),
         named(&foreign),
@@ -273,7 +275,7 @@ fn list(written: &Written) -> String {
 fn put_list(folder: &Path, stage: &Path, written: &Written) -> Outcome {
     let (made, at) = (stage.join(LIST), folder.join(LIST));
     let put = fs::write(&made, list(written)).and_then(|()| fs::rename(&made, &at));
-    put.map_err(|error| Failure::io(at.display(), &error))
+    put.map_err(|error| Error::io(at.display(), &error))
 }
 
 fn read_list(folder: &Path) -> Outcome<Option<Written>> {
@@ -281,14 +283,14 @@ fn read_list(folder: &Path) -> Outcome<Option<Written>> {
     match fs::symlink_metadata(&path) {
         Err(_) => return Ok(None),
         Ok(there) if !there.is_file() => {
-            return Err(Failure::wrong(format!(
+            return Err(Error::wrong(format!(
                 "{}: is no regular file, as the list of what was written here is; nothing was written",
                 path.display()
             )));
         }
         Ok(_) => {}
     }
-    let bytes = crate::reading::read_at_most(&path, MAX_LIST_BYTES).map_err(Failure::wrong)?;
+    let bytes = headrace::reading::read_at_most(&path, MAX_LIST_BYTES).map_err(Error::wrong)?;
     let mut written = Written::new();
     for line in String::from_utf8_lossy(&bytes).lines() {
         // Nothing outside of the folder is ever touched, whatever stands there.
@@ -328,7 +330,7 @@ mod tests {
         fs::write(folder.join("src/b"), "mine").expect("the folder is writable");
         let refused =
             write(&folder, &files(&[("a", "3"), ("src/b", "2")]), Beside::Nothing).expect_err("it was changed");
-        assert!(refused.message.contains("src/b would be replaced"), "{}", refused.message);
+        assert!(refused.to_string().contains("src/b would be replaced"), "{refused}");
         assert_eq!((text(&folder.join("a")), text(&folder.join("src/b"))), ("2".into(), "mine".into()));
         write(&folder, &files(&[("a", "3"), ("src/b", "2")]), Beside::Force).expect("it is forced");
         assert_eq!((text(&folder.join("a")), text(&folder.join("src/b"))), ("3".into(), "2".into()));
@@ -347,7 +349,9 @@ mod tests {
             assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
         }
         write(folder.path(), &files(&[("new", "1")]), Beside::Others).expect("it stands beside");
-        assert!(write(&makefile, &made, Beside::Force).is_err_and(|refused| refused.message.contains("not a folder")));
+        assert!(
+            write(&makefile, &made, Beside::Force).is_err_and(|refused| refused.to_string().contains("not a folder"))
+        );
         fs::write(folder.path().join(LIST), format!("{}  ../outside\n", hash(b"x"))).expect("the folder is writable");
         assert_eq!(read_list(folder.path()).expect("it can be read"), Some(Written::new()));
     }
@@ -369,7 +373,7 @@ mod tests {
         for beside in [Beside::Nothing, Beside::Others, Beside::Force] {
             for path in ["src/b", "src/new", "src/new/deep"] {
                 let refused = write(folder.path(), &files(&[(path, "2")]), beside).expect_err("it leads out");
-                assert!(refused.message.contains("`src` is a symbolic link"), "{}", refused.message);
+                assert!(refused.to_string().contains("`src` is a symbolic link"), "{refused}");
                 untouched();
             }
         }
@@ -384,7 +388,7 @@ mod tests {
         fs::remove_file(at(LIST)).expect("it is ours");
         symlink(other.path().join("b"), at(LIST)).expect("the folder is writable");
         let refused = write(folder.path(), &files(&[("new", "1")]), Beside::Force).expect_err("the list is a link");
-        assert!(refused.message.contains("no regular file"), "{}", refused.message);
+        assert!(refused.to_string().contains("no regular file"), "{refused}");
         untouched();
         // A list that became a link after it was read is replaced, and not what it leads to.
         let stage = tempfile::tempdir_in(folder.path()).expect("the folder is writable");
@@ -408,7 +412,7 @@ mod tests {
             ("main.c", "`main.c` is a pipe or a device"),
         ] {
             let refused = write(folder.path(), &files(&[("a", "1"), (path, "1")]), Beside::Force);
-            let message = refused.expect_err("it is in the way").message;
+            let message = refused.expect_err("it is in the way").to_string();
             assert!(message.contains(what) && message.contains("nothing was written"), "{message}");
             assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 3, "{path}");
         }

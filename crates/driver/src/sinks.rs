@@ -1,9 +1,9 @@
 //! Where the tokens of network outputs go: files, pipes, the terminal, as bytes, hexadecimal digits or numbers.
 
-use crate::failure::{Failure, Outcome};
-use crate::feed::Sink;
 use crate::output::{self, Output};
-use crate::tokens::{Encoder, Encoding, show_number};
+use headrace::error::{Error, Result};
+use headrace::feed::Sink;
+use headrace::tokens::{Encoder, Encoding, show_number};
 use headrace_ir::Scalar;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,12 +19,12 @@ impl SharedOutput {
     }
 
     /// Writes bytes; nothing once it was committed.
-    pub fn write(&self, bytes: &[u8]) -> Outcome {
+    pub fn write(&self, bytes: &[u8]) -> Result {
         self.0.borrow_mut().as_mut().map_or(Ok(()), |output| output.write(bytes))
     }
 
     /// Makes what was written appear.
-    pub fn commit(&self) -> Outcome {
+    pub fn commit(&self) -> Result {
         self.0.borrow_mut().take().map_or(Ok(()), Output::commit)
     }
 
@@ -51,7 +51,7 @@ impl ByteSink {
         Self { output, encoder: Encoder::new(encoding), buffer: Vec::new() }
     }
 
-    fn write(&mut self) -> Outcome {
+    fn write(&mut self) -> Result {
         if self.buffer.is_empty() {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl ByteSink {
 }
 
 impl Sink for ByteSink {
-    fn take(&mut self, tokens: &[u8]) -> Outcome {
+    fn take(&mut self, tokens: &[u8]) -> Result {
         if tokens.len() >= BUFFER_BYTES && self.encoder.is_identity() {
             self.write()?;
             return self.output.write(tokens);
@@ -71,19 +71,19 @@ impl Sink for ByteSink {
         if self.buffer.len() >= BUFFER_BYTES { self.write() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Outcome {
+    fn flush(&mut self) -> Result {
         self.write()?;
         if self.output.is_stream() { output::flush_standard() } else { Ok(()) }
     }
 
-    fn finish(mut self: Box<Self>) -> Outcome<Option<String>> {
+    fn finish(mut self: Box<Self>) -> Result<Option<String>> {
         let filling = self.encoder.finish(&mut self.buffer);
         self.write()?;
         self.output.commit()?;
         Ok((filling > 0).then(|| format!("the last byte was filled up with {filling} zero bits")))
     }
 
-    fn abandon(mut self: Box<Self>) -> Outcome {
+    fn abandon(mut self: Box<Self>) -> Result {
         if self.output.is_stream() { self.flush() } else { Ok(()) }
     }
 }
@@ -111,7 +111,7 @@ impl LineSink {
         Self { encoder: Encoder::new(encoding), scalar: encoding.scalar(), numbers, label, text, n_tokens: 0 }
     }
 
-    fn print(&mut self) -> Outcome {
+    fn print(&mut self) -> Result {
         output::print(self.text.as_bytes())?;
         self.text.clear();
         Ok(())
@@ -119,7 +119,7 @@ impl LineSink {
 }
 
 impl Sink for LineSink {
-    fn take(&mut self, tokens: &[u8]) -> Outcome {
+    fn take(&mut self, tokens: &[u8]) -> Result {
         if self.numbers {
             for token in tokens.chunks_exact(self.scalar.storage_bytes().max(1)) {
                 if self.n_tokens > 0 {
@@ -136,13 +136,13 @@ impl Sink for LineSink {
         match &self.label {
             None if self.text.len() >= BUFFER_BYTES => self.print(),
             Some(label) if self.text.len() > MAX_LINE_BYTES => {
-                Err(Failure::wrong(format!("{label} gives too much for a line; `--out {label}=FILE` takes it")))
+                Err(Error::wrong(format!("{label} gives too much for a line; `--out {label}=FILE` takes it")))
             }
             _ => Ok(()),
         }
     }
 
-    fn flush(&mut self) -> Outcome {
+    fn flush(&mut self) -> Result {
         if self.label.is_some() {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl Sink for LineSink {
         output::flush_standard()
     }
 
-    fn finish(mut self: Box<Self>) -> Outcome<Option<String>> {
+    fn finish(mut self: Box<Self>) -> Result<Option<String>> {
         let mut bytes = Vec::new();
         let filling = self.encoder.finish(&mut bytes);
         self.text.push_str(&hexadecimal(&bytes));
@@ -159,7 +159,7 @@ impl Sink for LineSink {
         Ok((filling > 0).then(|| format!("the last byte was filled up with {filling} zero bits")))
     }
 
-    fn abandon(self: Box<Self>) -> Outcome {
+    fn abandon(self: Box<Self>) -> Result {
         self.finish().map(|_| ())
     }
 }

@@ -1,7 +1,7 @@
 //! Tools of targets: which are here, and their commands, with limits on time and on what they say.
 
-use crate::failure::describe;
 use crate::output::TemporaryFolder;
+use headrace::error::describe;
 use headrace_bench::machine::version_of;
 use headrace_private::processes::{self, Ended};
 use headrace_targets::project::Files;
@@ -149,7 +149,7 @@ pub fn write_files(folder: &Path, files: &Files) -> Result<(), String> {
 ///
 /// Why there is none.
 pub fn workshop() -> Result<TemporaryFolder, String> {
-    TemporaryFolder::new().map_err(|failure| failure.message)
+    TemporaryFolder::new().map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! Such a crate must say that it belongs to none, or cargo builds neither; a member must not.
 
-use crate::roots::read_source;
 use crate::wildcards::fits;
+use headrace::roots::read_source;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 

@@ -45,10 +45,11 @@ fn dependencies(part: &str) -> BTreeSet<String> {
     let manifest = read(&format!("crates/{part}/Cargo.toml"));
     let section =
         manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or_default().to_owned();
-    let names = section
-        .lines()
-        .filter_map(|line| line.strip_prefix("headrace-")?.split([' ', '.', '=']).next().map(str::to_owned));
-    names.collect()
+    let names = section.lines().filter_map(|line| line.split([' ', '.', '=']).next());
+    // One part has the name of the whole.
+    let part =
+        |name: &str| if name == "headrace" { Some(name) } else { name.strip_prefix("headrace-") }.map(str::to_owned);
+    names.filter_map(part).collect()
 }
 
 #[test]

@@ -84,6 +84,11 @@ impl Compiler {
         FOUND.get_or_init(look).clone()
     }
 
+    /// Whether `CC` names one, so that somebody misses it where [`Compiler::find`] finds none.
+    pub fn is_named() -> bool {
+        std::env::var_os("CC").is_some_and(|words| !words.is_empty())
+    }
+
     /// The compiler of this name or path, if it answers.
     pub fn named(name: &str) -> Option<Compiler> {
         Compiler::from_command(vec![OsString::from(name)])

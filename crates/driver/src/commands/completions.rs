@@ -146,12 +146,12 @@ fn for_fish(script: String, operations: &BTreeMap<String, Vec<String>>) -> Strin
 mod tests {
     use super::*;
     use crate::cli::Colour;
-    use crate::roots::Roots;
     use crate::terminal::Terminal;
+    use headrace::Workspace;
     use std::process::Command;
 
     fn library() -> Library {
-        Context::new(Terminal::new(Colour::Never), Roots::new(&[])).library().expect("the library is sound")
+        Context::new(Terminal::new(Colour::Never), Workspace::default()).library().expect("the library is sound")
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use super::Context;
 use crate::cli::ConvertArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::write_file;
 use crate::project_folder::{self, Beside};
-use crate::roots::{kind_of, read_source};
 use crate::terminal::plural;
+use headrace::Error;
+use headrace::roots::{kind_of, read_source};
 use headrace_frontend::SourceKind;
 use headrace_source::{Severity, SourceMap, Span};
 use headrace_syntax::ast::{Entity, File, QualifiedName};
@@ -22,10 +23,10 @@ pub fn convert(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
     let (from, to) = (&arguments.from, &arguments.to);
     let network_kind = |path: &Path| kind_of(path).filter(|kind| *kind != SourceKind::Cal);
     let (Some(from_kind), Some(to_kind)) = (network_kind(from), network_kind(to)) else {
-        return Err(Failure::usage("networks are converted from and to files that end in .nl and .xdf"));
+        return Err(Error::usage("networks are converted from and to files that end in .nl and .xdf"));
     };
     let mut sources = SourceMap::default();
-    let id = sources.add(from.display().to_string(), read_source(from).map_err(Failure::wrong)?);
+    let id = sources.add(from.display().to_string(), read_source(from).map_err(Error::wrong)?);
     let (tree, mut problems) = match from_kind {
         SourceKind::Xdf => xdf::read(id, &base_name(from), sources.text(id)),
         SourceKind::Nl | SourceKind::Cal => parse(id, sources.text(id)),
@@ -34,7 +35,7 @@ pub fn convert(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
     let is_sound = problems.iter().all(|problem| problem.severity != Severity::Error);
     if let Some(tree) = tree.filter(|_| is_sound) {
         let Entity::Network(network) = &tree.entity else {
-            return Err(Failure::wrong(format!("{}: only networks can be converted", from.display())));
+            return Err(Error::wrong(format!("{}: only networks can be converted", from.display())));
         };
         let written = match to_kind {
             SourceKind::Xdf => xdf::write(network),
@@ -57,7 +58,7 @@ pub fn convert(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
     let counts = context.terminal.show(&sources, &problems);
     match converted {
         Some(text) if counts.errors == 0 => write_file(to, text.as_bytes()),
-        _ => Err(Failure::wrong(format!("{} was not written", to.display()))),
+        _ => Err(Error::wrong(format!("{} was not written", to.display()))),
     }
 }
 
@@ -73,7 +74,7 @@ fn expand(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
             }
             Err(problems) => {
                 context.show(&problems);
-                return Err(Failure::said());
+                return Err(Error::Told);
             }
         }
     }
@@ -91,7 +92,7 @@ fn with_package(context: &Context, mut tree: File, to: &Path) -> File {
     if tree.package.is_none() {
         let span = Span::new(tree.span.file, 0, 0);
         tree.package =
-            context.roots.package_of(to).map(|package| QualifiedName { text: package.as_str().into(), span });
+            context.workspace.roots.package_of(to).map(|package| QualifiedName { text: package.as_str().into(), span });
     }
     tree
 }

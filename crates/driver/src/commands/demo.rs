@@ -3,11 +3,12 @@
 use super::bench::targets::{self, Speed};
 use super::{Context, use_primitive};
 use crate::cli::{DemoArgs, EngineName, FuseWhen, UseArgs};
-use crate::engines::{self, Available};
-use crate::failure::{Failure, Outcome, Status};
+use crate::failure::Outcome;
 use crate::output::{self, TemporaryFolder, write_file};
 use crate::picture;
 use crate::ports::hexadecimal;
+use headrace::Error;
+use headrace::engines::{self, Available};
 use headrace_bench::contender::Strings;
 use headrace_bench::report::{Trial, demonstration};
 use headrace_bench::tables::figure;
@@ -87,12 +88,12 @@ impl Way {
 pub fn demo(context: &mut Context, arguments: &DemoArgs) -> Outcome {
     let folder = TemporaryFolder::new()?;
     let plain = folder.path().join("plain");
-    let n_bytes = usize::try_from(arguments.size << 20).map_err(|_| Failure::usage("--size: too large"))?;
+    let n_bytes = usize::try_from(arguments.size << 20).map_err(|_| Error::usage("--size: too large"))?;
     context.terminal.say(&format!("encrypting {} MiB of noise with {SET} in mode {OPERATION}", arguments.size));
     write_file(&plain, &noise(n_bytes))?;
     let library = context.library()?;
     let spec = library.operation(SET, OPERATION);
-    let spec = spec.ok_or_else(|| Failure::wrong(format!("the library has no operation `{SET} {OPERATION}`")))?;
+    let spec = spec.ok_or_else(|| Error::wrong(format!("the library has no operation `{SET} {OPERATION}`")))?;
     let mut trials = Vec::new();
     // What all outputs are compared with: that of the independent implementation, or of what runs first without it.
     let (mut reference, mut peer_speed) = (None, f64::NAN);
@@ -108,16 +109,14 @@ pub fn demo(context: &mut Context, arguments: &DemoArgs) -> Outcome {
             });
             (reference, peer_speed) = (Some(peer.cipher), peer.mb_per_s);
         }
-        Err(failure) if failure.status == Status::MissingTool => {
-            trials.push(Trial::not_run("OpenSSL".into(), failure.message));
-        }
-        Err(failure) => return Err(failure),
+        Err(Error::MissingTool(why)) => trials.push(Trial::not_run("OpenSSL".into(), why)),
+        Err(error) => return Err(error),
     }
     for way in Way::ALL {
         for variant in &spec.variants {
             let name = format!("{}, variant {}", way.name(), variant.name);
             context.terminal.status(&name);
-            let with = match engines::availability(way.engine()) {
+            let with = match engines::availability(way.engine().into()) {
                 Available::Here(with) => with,
                 Available::Missing(why) => {
                     trials.push(Trial::not_run(name, why));
@@ -144,15 +143,13 @@ pub fn demo(context: &mut Context, arguments: &DemoArgs) -> Outcome {
                 }
                 Ok(None) => Trial::not_run(name, "no one program is made of this variant"),
                 // The others are shown all the same.
-                Err(failure) if failure.status == Status::MissingTool => {
-                    Trial::not_run(name, engines::first_line(&failure.message))
-                }
-                Err(failure) => return Err(failure),
+                Err(Error::MissingTool(why)) => Trial::not_run(name, engines::first_line(&why)),
+                Err(error) => return Err(error),
             });
         }
     }
     let spec = spec.clone();
-    let plain = fs::read(&plain).map_err(|error| Failure::io(plain.display(), &error))?;
+    let plain = fs::read(&plain).map_err(|error| Error::io(plain.display(), &error))?;
     trials.extend(of_targets(context, &spec, &plain[..n_bytes.min(TARGET_BYTES)], reference.as_deref(), peer_speed)?);
     context.terminal.status("");
     output::print(table(&trials).as_bytes())?;
@@ -169,7 +166,7 @@ fn of_targets(
     reference: Option<&[u8]>,
     peer_speed: f64,
 ) -> Outcome<Vec<Trial>> {
-    let bytes = |digits| hexadecimal(digits).map_err(Failure::wrong);
+    let bytes = |digits| hexadecimal(digits).map_err(Error::wrong);
     let strings = Strings { key: bytes(KEY)?, iv: bytes(COUNTER)? };
     let speeds = targets::speeds(context, spec, strings, plain)?;
     let trial = |Speed { target, made }: Speed| {
@@ -222,19 +219,19 @@ struct Peer {
 
 fn openssl(plain: &Path, out: &Path) -> Outcome<Peer> {
     let version = super::bench::processes::openssl()
-        .ok_or_else(|| Failure::missing("openssl is missing: apt-get install openssl"))?;
+        .ok_or_else(|| Error::missing("openssl is missing: apt-get install openssl"))?;
     let mut command = Command::new("openssl");
     command.args(["enc", PEER_CIPHER, "-e", "-K", KEY, "-iv", COUNTER, "-in"]).arg(plain).arg("-out").arg(out);
     let mut best = f64::INFINITY;
     for _ in 0..RUNS {
         let began = Instant::now();
-        let ran = command.output().map_err(|error| Failure::io("openssl", &error))?;
+        let ran = command.output().map_err(|error| Error::io("openssl", &error))?;
         if !ran.status.success() {
-            return Err(Failure::wrong(format!("openssl failed: {}", String::from_utf8_lossy(&ran.stderr))));
+            return Err(Error::wrong(format!("openssl failed: {}", String::from_utf8_lossy(&ran.stderr))));
         }
         best = best.min(began.elapsed().as_secs_f64());
     }
-    let cipher = fs::read(out).map_err(|error| Failure::io(out.display(), &error))?;
+    let cipher = fs::read(out).map_err(|error| Error::io(out.display(), &error))?;
     Ok(Peer { version, mb_per_s: cipher.len() as f64 / best / 1e6, cipher })
 }
 
@@ -268,7 +265,7 @@ impl Job<'_> {
         };
         let mut n_bytes = TRIAL_BYTES.min(self.n_bytes);
         let part = folder.join("part");
-        let plain = fs::read(self.plain).map_err(|error| Failure::io(self.plain.display(), &error))?;
+        let plain = fs::read(self.plain).map_err(|error| Error::io(self.plain.display(), &error))?;
         loop {
             write_file(&part, &plain[..n_bytes])?;
             let Some(made) = self.encrypt(context, &part, folder, n_bytes)? else { return Ok(None) };
@@ -299,7 +296,7 @@ impl Job<'_> {
         if performed.fused != (self.way == Way::Fused) {
             return Ok(None);
         }
-        let cipher = fs::read(&out).map_err(|error| Failure::io(out.display(), &error))?;
+        let cipher = fs::read(&out).map_err(|error| Error::io(out.display(), &error))?;
         Ok(Some(Made { cipher, seconds: performed.seconds, wanted_bytes: n_bytes }))
     }
 }

@@ -2,10 +2,11 @@
 
 use super::Context;
 use crate::cli::ExplainArgs;
-use crate::embedded;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::print;
-use crate::roots::edit_distance;
+use headrace::Error;
+use headrace::embedded;
+use headrace::roots::edit_distance;
 use headrace_source::{SLUGS, describe};
 
 /// Prints the page of a diagnostic, or all slugs with a line each.
@@ -17,7 +18,7 @@ pub fn explain(_context: &Context, arguments: &ExplainArgs) -> Outcome {
     let Some(line) = describe(slug) else {
         let near = SLUGS.iter().filter_map(|(known, _)| Some((edit_distance(slug, known, 4)?, known))).min();
         let hint = near.map(|(_, known)| format!("; did you mean `{known}`?")).unwrap_or_default();
-        return Err(Failure::usage(format!("there is no diagnostic `{}`{hint}", slug.escape_debug())));
+        return Err(Error::usage(format!("there is no diagnostic `{}`{hint}", slug.escape_debug())));
     };
     match embedded::file(&format!("docs/diagnostics/{slug}.md")) {
         Some(page) => print(page),

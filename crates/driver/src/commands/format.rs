@@ -2,10 +2,11 @@
 
 use super::Context;
 use crate::cli::FmtArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{self, write_file};
-use crate::roots::{files_below, read_source};
 use crate::terminal::plural;
+use headrace::Error;
+use headrace::roots::{files_below, read_source};
 use headrace_source::SourceMap;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,12 +16,12 @@ pub fn format(context: &Context, arguments: &FmtArgs) -> Outcome {
     let mut paths = BTreeSet::new();
     for path in &arguments.paths {
         if path.is_dir() {
-            let found = files_below(path, &["cal", "nl"]).map_err(|error| Failure::io(path.display(), &error))?;
+            let found = files_below(path, &["cal", "nl"]).map_err(|error| Error::io(path.display(), &error))?;
             paths.extend(found);
         } else if path.extension().is_some_and(|ending| ending == "cal" || ending == "nl") {
             paths.insert(path.clone());
         } else {
-            return Err(Failure::usage(format!("{}: only .cal and .nl files are formatted", path.display())));
+            return Err(Error::usage(format!("{}: only .cal and .nl files are formatted", path.display())));
         }
     }
     let mut sources = SourceMap::default();
@@ -48,7 +49,7 @@ pub fn format(context: &Context, arguments: &FmtArgs) -> Outcome {
     }
     if counts.errors > 0 || !unreadable.is_empty() {
         let n = counts.errors + unreadable.len();
-        return Err(Failure::wrong(format!("nothing was changed: {}", plural(n, "error"))));
+        return Err(Error::wrong(format!("nothing was changed: {}", plural(n, "error"))));
     }
     if arguments.check {
         for (path, _) in &changed {
@@ -57,7 +58,7 @@ pub fn format(context: &Context, arguments: &FmtArgs) -> Outcome {
         if changed.is_empty() {
             return Ok(());
         }
-        return Err(Failure::wrong(format!("{} would change", plural(changed.len(), "file"))));
+        return Err(Error::wrong(format!("{} would change", plural(changed.len(), "file"))));
     }
     for (path, text) in &changed {
         write_file(path, text.as_bytes())?;

@@ -2,15 +2,16 @@
 
 use super::Context;
 use crate::cli::GraphArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::write_file;
 use crate::picture;
+use headrace::Error;
 
 /// Writes the picture of a network.
 pub fn graph(context: &mut Context, arguments: &GraphArgs) -> Outcome {
     let ending = arguments.output.extension().map(|ending| ending.to_string_lossy().into_owned());
     if ending.as_deref().is_some_and(|ending| !ending.eq_ignore_ascii_case("svg")) {
-        return Err(Failure::usage(format!(
+        return Err(Error::usage(format!(
             "{}: pictures are written as SVG; the name must end in .svg or have no ending",
             arguments.output.display()
         )));

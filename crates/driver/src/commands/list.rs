@@ -2,10 +2,10 @@
 
 use super::{Context, summary};
 use crate::cli::{ListArgs, Listing};
-use crate::engines::{self, Available};
 use crate::failure::Outcome;
 use crate::output;
 use crate::toolchains;
+use headrace::engines::{self, Available};
 use headrace_bench::machine::version_of;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_library::manifest::Shape;

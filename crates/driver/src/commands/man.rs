@@ -1,10 +1,11 @@
 //! `headrace man`.
 
 use crate::cli::{Cli, ManArgs};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{make_folder, write_file};
 use clap::{Arg, ArgAction, CommandFactory};
 use clap_mangen::Man;
+use headrace::Error;
 
 /// Writes a manual page for the command and one for each of its commands.
 pub fn man(arguments: &ManArgs) -> Outcome {
@@ -26,7 +27,7 @@ pub fn pages() -> Outcome<Vec<(String, Vec<u8>)>> {
         let mut page = Vec::new();
         let synopsis = synopsis(&command);
         let rendered = Man::new(command).title(name.clone()).render(&mut page);
-        rendered.map_err(|error| Failure::io(&name, &error))?;
+        rendered.map_err(|error| Error::io(&name, &error))?;
         pages.push((format!("{name}.1"), with_synopsis(&page, &synopsis)));
         Ok(())
     };

@@ -23,18 +23,18 @@ mod test;
 mod use_primitive;
 
 use crate::cli::{Cli, Command};
-use crate::failure::{Failure, Outcome, Status};
+use crate::failure::{self, Outcome};
 use crate::output;
 use crate::passphrase;
-use crate::roots::{Roots, is_manifest, kind_of, read_source};
 use crate::terminal::{Counts, Terminal};
+use headrace::{Error, Remark, Settings, Workspace};
 use headrace_engine::Trap;
-use headrace_frontend::{Expanded, Node, Session, SourceText, Top};
+use headrace_frontend::{Expanded, Node};
 use headrace_ir::Network;
 use headrace_library::catalog::Library;
-use headrace_source::{Diagnostic, Label, Severity};
+use headrace_source::{Diagnostic, Label};
 use std::cell::Cell;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Exit status when the program itself is wrong; not one that a user's input is meant to bring about.
@@ -47,27 +47,21 @@ pub(crate) const STATE_MIB: &str = "HEADRACE_STATE_MIB";
 pub struct Context {
     /// Standard error.
     pub terminal: Terminal,
-    /// Source roots.
-    pub roots: Roots,
-    /// What the front end has read.
-    pub session: Session,
+    /// Sources, and what was read of them.
+    pub workspace: Workspace,
     /// Problems shown so far.
     counts: Cell<Counts>,
 }
 
 impl Context {
-    /// Nothing read yet.
-    pub fn new(terminal: Terminal, roots: Roots) -> Self {
-        let mut session = Session::new();
-        if let Some(mebibytes) = std::env::var(STATE_MIB).ok().and_then(|value| value.trim().parse::<u64>().ok()) {
-            session.set_state_bytes(mebibytes.saturating_mul(1 << 20));
-        }
-        Self { terminal, roots, session, counts: Cell::default() }
+    /// Nothing shown yet.
+    pub fn new(terminal: Terminal, workspace: Workspace) -> Self {
+        Self { terminal, workspace, counts: Cell::default() }
     }
 
     /// Draws problems.
     pub fn show(&self, problems: &[Diagnostic]) {
-        let new = self.terminal.show(&self.session.sources, problems);
+        let new = self.terminal.show(self.workspace.sources(), problems);
         let old = self.counts.get();
         self.counts.set(Counts { errors: old.errors + new.errors, warnings: old.warnings + new.warnings });
     }
@@ -82,10 +76,40 @@ impl Context {
         self.counts.get()
     }
 
-    /// A problem of the command line, which has no place in a source.
-    pub fn usage(&self, problem: &Diagnostic) -> Failure {
-        let lines = std::iter::once(&problem.message).chain(&problem.notes).chain(&problem.help);
-        Failure::usage(lines.map(String::as_str).collect::<Vec<_>>().join("\n  "))
+    /// Tells what the library has to say beside the results of what was asked of it.
+    pub fn tell_remarks(&mut self) {
+        let remarks = self.workspace.take_remarks();
+        self.tell(remarks);
+    }
+
+    /// Tells remarks, one after the other.
+    pub fn tell(&self, remarks: Vec<Remark>) {
+        for remark in remarks {
+            match remark {
+                Remark::Problems(problems) => self.show(&problems),
+                Remark::Unreadable(why) => self.terminal.error(&why),
+                Remark::Note(text) => self.terminal.note(&text),
+            }
+        }
+    }
+
+    /// What the library was asked for, with everything told that there is to say about it.
+    pub fn told<T>(&mut self, result: Result<T, Error>) -> Outcome<T> {
+        self.tell_remarks();
+        result.map_err(|error| self.shown(error))
+    }
+
+    /// An error whose problems were drawn, where it has some.
+    fn shown(&self, error: Error) -> Error {
+        match error {
+            Error::Sources(problems) if !problems.is_empty() => {
+                self.show(&problems);
+                self.terminal.say(&self.counts().describe());
+            }
+            Error::Sources(problems) | Error::Refused(problems) => self.show(&problems),
+            error => return error,
+        }
+        Error::Told
     }
 
     /// A run-time error of a program, at its place.
@@ -96,117 +120,62 @@ impl Context {
         self.show(&[diagnostic]);
     }
 
-    /// What NETWORK on the command line means.
-    pub fn top(&mut self, text: &str) -> Outcome<Top> {
-        let path = Path::new(text);
-        if text.contains('(') && !path.exists() {
-            return Ok(Top::Expression(text.to_owned()));
-        }
-        if let Some(kind) = kind_of(path).filter(|_| path.exists() || !self.roots.knows(text)) {
-            return self.top_of_file(path, kind);
-        }
-        if !text.contains('.') && !self.roots.knows(text) {
-            match self.roots.named(text).as_slice() {
-                [] => {}
-                [one] => return Ok(Top::Name(one.clone())),
-                several => {
-                    let several = several.join(", ");
-                    return Err(Failure::usage(format!("`{}` may mean {several}", text.escape_debug())));
-                }
-            }
-        }
-        Ok(Top::Name(text.to_owned()))
-    }
-
-    /// The entity in a file.
-    pub fn top_of_file(&mut self, path: &Path, kind: headrace_frontend::SourceKind) -> Outcome<Top> {
-        let text = read_source(path).map_err(Failure::wrong)?;
-        Ok(match self.roots.adopt(path, &text, kind) {
-            Some(name) => Top::Name(name),
-            None => Top::Source(SourceText { display: path.display().to_string(), text, kind }, None),
-        })
-    }
-
     /// Parameters as `--set` gives them.
     pub fn parameters(texts: &[String]) -> Outcome<Vec<(String, String)>> {
         texts
             .iter()
             .map(|text| match text.split_once('=') {
                 Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
-                _ => Err(Failure::usage(format!("--set: `{}` is not of the form PARAM=VALUE", text.escape_debug()))),
+                _ => Err(Error::usage(format!("--set: `{}` is not of the form PARAM=VALUE", text.escape_debug()))),
             })
             .collect()
     }
 
     /// The flat network that NETWORK means, with problems shown.
     pub fn elaborate(&mut self, text: &str, parameters: &[String]) -> Outcome<Arc<Network>> {
-        let parameters = Self::parameters(parameters)?;
-        let top = self.top(text)?;
-        let network = headrace_frontend::elaborate(&mut self.session, &self.roots, &top, &parameters);
-        self.show_found()?;
-        network.map(Arc::new).ok_or_else(Failure::said)
+        let network = self.workspace.network(text, &Self::parameters(parameters)?);
+        self.told(network)
     }
 
     /// The hierarchy of what NETWORK means, with problems shown.
     pub fn hierarchy(&mut self, text: &str, parameters: &[String]) -> Outcome<Node> {
-        let parameters = Self::parameters(parameters)?;
-        let top = self.top(text)?;
-        let node = headrace_frontend::hierarchy(&mut self.session, &self.roots, &top, &parameters);
-        self.show_found()?;
-        node.ok_or_else(Failure::said)
+        let node = self.workspace.hierarchy(text, &Self::parameters(parameters)?);
+        self.told(node)
     }
 
     /// The network that NETWORK means with nothing left to resolve, and the inner networks that it needs.
     pub fn expand(&mut self, text: &str, parameters: &[String]) -> Outcome<Vec<Expanded>> {
-        let parameters = Self::parameters(parameters)?;
-        let top = self.top(text)?;
-        let expanded = headrace_frontend::expand(&mut self.session, &self.roots, &top, &parameters);
-        self.show_found()?;
-        expanded.ok_or_else(|| Failure::wrong(format!("`{}` is not a network", text.escape_debug())))
-    }
-
-    /// Shows what the front end found and fails if there were errors. Warnings about the built-in library are for
-    /// those who check it.
-    fn show_found(&mut self) -> Outcome {
-        let mut found = self.session.take_diagnostics();
-        found.retain(|diagnostic| {
-            let name = diagnostic.primary.as_ref().map_or("", |label| self.session.sources.name(label.span.file));
-            diagnostic.severity == Severity::Error || !name.starts_with(crate::roots::BUILT_IN)
-        });
-        self.show(&found);
-        let counts = self.counts();
-        if found.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            self.terminal.say(&counts.describe());
-            return Err(Failure::said());
-        }
-        Ok(())
+        let expanded = self.workspace.expand(text, &Self::parameters(parameters)?);
+        self.told(expanded)
     }
 
     /// All manifests below the source roots, with problems shown.
     pub fn library(&mut self) -> Outcome<Library> {
-        let texts = self.roots.texts(is_manifest, &["toml"]);
-        let mut files = Vec::new();
-        for (path, display, text) in texts {
-            let id = self.session.sources.add(display, text.map_err(Failure::wrong)?);
-            files.push((id, path));
-        }
-        let sources = &self.session.sources;
-        let (library, problems) = Library::load(files.iter().map(|(id, path)| (*id, path.as_str(), sources.text(*id))));
-        self.show(&problems);
-        if self.has_errors() {
-            self.terminal.say(&self.counts().describe());
-            return Err(Failure::said());
-        }
-        Ok(library)
+        let library = self.workspace.library();
+        self.told(library)
     }
+}
+
+/// What decides what names mean on a command line.
+fn settings(cli: &Cli) -> Settings {
+    let mebibytes = std::env::var(STATE_MIB).ok().and_then(|value| value.trim().parse::<u64>().ok());
+    Settings {
+        roots: cli.roots.clone(),
+        library: library_folder(),
+        orcc_widths: cli.orcc_widths,
+        state_bytes: mebibytes.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+    }
+}
+
+/// The folder that the user wants in the place of the built-in library.
+fn library_folder() -> Option<PathBuf> {
+    std::env::var_os("HEADRACE_LIBRARY").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Runs the command of a command line and returns the exit status.
 pub fn dispatch(cli: Cli) -> u8 {
     let terminal = Terminal::new(cli.color);
-    let mut context = Context::new(terminal, Roots::new(&cli.roots));
-    context.session.orcc_widths = cli.orcc_widths;
-    let context = &mut context;
+    let context = &mut Context::new(terminal, Workspace::new(settings(&cli)));
     let outcome = match cli.command {
         Command::Check(arguments) => check::check(context, &arguments).map(|()| 0),
         Command::Run(arguments) => run::run(context, &arguments),
@@ -233,11 +202,13 @@ pub fn dispatch(cli: Cli) -> u8 {
     let flushed = output::flush_standard();
     match outcome.and_then(|status| flushed.map(|()| status)) {
         Ok(status) => status,
-        Err(failure) => {
-            if !failure.message.is_empty() {
-                terminal.error(&failure.message);
+        Err(error) => {
+            context.tell_remarks();
+            let status = failure::status(&error);
+            if let Some(message) = failure::message(&context.shown(error)) {
+                terminal.error(&message);
             }
-            failure.status as u8
+            status
         }
     }
 }
@@ -292,5 +263,5 @@ pub fn report_internal_error(what: &str) {
 
 /// Fails with status 1 when something was found that a message has been printed for.
 pub fn fail_if(found: bool) -> Outcome {
-    if found { Err(Failure { status: Status::Wrong, message: String::new() }) } else { Ok(()) }
+    if found { Err(Error::Told) } else { Ok(()) }
 }

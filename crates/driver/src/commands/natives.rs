@@ -1,9 +1,10 @@
 //! Natives of a network: those that the user supplies, those that nobody does, and how they are declared in C.
 
 use super::Context;
-use crate::engines::NotStarted;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output;
+use headrace::Error;
+use headrace::engines::NotStarted;
 use headrace_ir::Network;
 use headrace_native::{NativeError, Supplied};
 use headrace_targets::c::natives;
@@ -21,7 +22,7 @@ pub fn supplied(context: &Context, network: &Network, files: &[PathBuf]) -> Outc
         [] => None,
         files => {
             let made = Supplied::new(network, files, None, None);
-            let supplied = made.map_err(|problem| failure(context, problem))?;
+            let supplied = made.map_err(failure)?;
             if supplied.names().is_empty() {
                 context.terminal.note("--natives: the files have none of the natives that the network declares");
             }
@@ -40,8 +41,7 @@ pub fn supplied(context: &Context, network: &Network, files: &[PathBuf]) -> Outc
     if problems.is_empty() {
         return Ok(supplied);
     }
-    context.show(&problems);
-    Err(Failure::said())
+    Err(Error::Refused(problems).into())
 }
 
 /// Prints the header that declares the natives of a network.
@@ -49,24 +49,18 @@ pub fn supplied(context: &Context, network: &Network, files: &[PathBuf]) -> Outc
 /// # Errors
 ///
 /// Natives that C cannot have.
-pub fn print_header(context: &Context, network: &Network, name: &str) -> Outcome<u8> {
+pub fn print_header(network: &Network, name: &str) -> Outcome<u8> {
     let head = format!("/* Made by `headrace run {} --natives-header`. */\n", name.replace("*/", "* /"));
-    let header = natives::header(network, &head).map_err(|problems| {
-        context.show(&problems);
-        Failure::said()
-    })?;
+    let header = natives::header(network, &head).map_err(Error::Refused)?;
     output::print(header.as_bytes())?;
     output::flush_standard()?;
     Ok(0)
 }
 
-fn failure(context: &Context, problem: NativeError) -> Failure {
+fn failure(problem: NativeError) -> Error {
     match NotStarted::from(problem) {
-        NotStarted::Wrong(problems) => {
-            context.show(&problems);
-            Failure::said()
-        }
-        NotStarted::MissingTool(message) => Failure::missing(format!("--natives: {message}")),
-        NotStarted::Failed(message) | NotStarted::Unable(message) => Failure::wrong(format!("--natives: {message}")),
+        NotStarted::Wrong(problems) => Error::Refused(problems).into(),
+        NotStarted::MissingTool(message) => Error::missing(format!("--natives: {message}")),
+        NotStarted::Failed(message) | NotStarted::Unable(message) => Error::wrong(format!("--natives: {message}")),
     }
 }

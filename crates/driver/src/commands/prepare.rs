@@ -1,13 +1,15 @@
 //! `headrace prepare`: operations of the library compiled ahead of their first use.
 
-use super::use_primitive::FIFO_TOKENS;
 use super::{Context, STATE_MIB};
 use crate::cli::PrepareArgs;
-use crate::engines::{c_compiler, needed};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{TemporaryFolder, make_folder};
-use crate::shortcut::Memory;
 use crate::terminal::plural;
+use headrace::Error;
+use headrace::engines::c_compiler;
+use headrace::engines::needed;
+use headrace::operation::{FIFO_TOKENS, Use};
+use headrace::shortcut::Memory;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_native::{Fused, Options};
 use headrace_private::trust;
@@ -21,13 +23,13 @@ use std::sync::Arc;
 pub fn prepare(context: &mut Context, arguments: &PrepareArgs) -> Outcome {
     let library = context.library()?;
     let words: Vec<&str> = arguments.operations.iter().map(String::as_str).collect();
-    let specs = library.select(&words).map_err(|problem| context.usage(&problem))?;
+    let specs = library.select(&words).map_err(|problem| Error::unknown(&problem))?;
     let specs: Vec<OperationSpec> = specs.into_iter().filter(|spec| spec.framing != Framing::Bare).cloned().collect();
     if specs.is_empty() {
-        return Err(Failure::usage("none of these operations has messages, so that `headrace use` runs none of them"));
+        return Err(Error::usage("none of these operations has messages, so that `headrace use` runs none of them"));
     }
-    if arguments.into.is_some() && !context.is_plain() {
-        return Err(Failure::usage(format!(
+    if arguments.into.is_some() && !context.workspace.is_plain() {
+        return Err(Error::usage(format!(
             "--into is for the library that the command carries, without -L, --orcc-widths and {STATE_MIB}"
         )));
     }
@@ -40,9 +42,9 @@ pub fn prepare(context: &mut Context, arguments: &PrepareArgs) -> Outcome {
         if is_new {
             // The umask of who installs must not close it to those who use it; a folder that was there is somebody's.
             let open = Permissions::from_mode(0o755);
-            std::fs::set_permissions(place, open).map_err(|error| Failure::io(place.display(), &error))?;
+            std::fs::set_permissions(place, open).map_err(|error| Error::io(place.display(), &error))?;
         }
-        let whole = std::path::absolute(place).map_err(|error| Failure::io(place.display(), &error))?;
+        let whole = std::path::absolute(place).map_err(|error| Error::io(place.display(), &error))?;
         if let Err(why) = trust::is_unshared(&whole) {
             context.terminal.note(&format!("no command will take what is put there: {why}"));
         }
@@ -66,20 +68,22 @@ pub fn prepare(context: &mut Context, arguments: &PrepareArgs) -> Outcome {
 
 /// Compiles an operation, if one program is made of it, and writes down how it starts.
 fn prepare_one(context: &mut Context, spec: &OperationSpec, options: &Options, into: Option<&Path>) -> Outcome<bool> {
-    let variant = spec.variant(None).ok_or_else(|| Failure::wrong(format!("`{}` has no variant", spec.full_name())))?;
+    let variant = spec.variant(None).ok_or_else(|| Error::wrong(format!("`{}` has no variant", spec.full_name())))?;
     let network = context.elaborate(&variant.network.to_string(), &[])?;
     let fused = Fused::new(Arc::clone(&network), options).map_err(|problem| needed(&problem.into()))?;
     let name = fused.name();
     let engine = fused.engine(1, || automaton_of_operation(spec, &network).ok());
     let Some(engine) = engine.map_err(|problem| needed(&problem.into()))? else { return Ok(false) };
     if let Some(why) = engine.not_kept() {
-        return Err(Failure::wrong(format!("compiled code is not kept: {why}")));
+        return Err(Error::wrong(format!("compiled code is not kept: {why}")));
     }
     // Without it `use` finds what was compiled by the text that is printed of the network.
-    let Some(memory) = Memory::of(context, &spec.set, &spec.name, None, &[], options.clone()) else { return Ok(true) };
+    let wanted = Use::new(&spec.set, &spec.name);
+    let workspace = &mut context.workspace;
+    let Some(memory) = Memory::of(workspace, &wanted, options.clone()) else { return Ok(true) };
     match into {
-        Some(place) => memory.install(context, place, spec, &network, &name).map_err(Failure::wrong)?,
-        None => memory.remember(context, spec, &network, &name),
+        Some(place) => memory.install(workspace, place, spec, &network, &name).map_err(Error::wrong)?,
+        None => memory.remember(workspace, spec, &network, &name),
     }
     Ok(true)
 }

@@ -1,24 +1,27 @@
 //! `headrace run`.
 
 use super::{Context, natives};
-use crate::cli::{EngineName, FuseWhen, RunArgs};
-use crate::engines::{self, Choice, Machine};
-use crate::failure::{Failure, Outcome, Status};
-use crate::feed::{Dropped, End, Feed, Sink, count_firings};
-use crate::fusing::{self, Fusing};
-use crate::inputs::{Fixed, Strings};
-use crate::mapping;
+use crate::cli::{EngineName, RunArgs};
+use crate::failure::{Outcome, WRONG};
+use crate::inputs::Strings;
 use crate::output::{self, Output};
 use crate::ports::{self, Binding, Destination, Source};
-use crate::profile::Measured;
 use crate::program::ProgramHost;
 use crate::progress::{Progress, Unit};
-use crate::silence::Silence;
 use crate::sinks::{ByteSink, LineSink, SharedOutput};
-use crate::stopping;
-use crate::tokens::Encoding;
-use crate::waiting;
+use crate::trace::Trace;
 use crate::wildcards::fits;
+use headrace::Error;
+use headrace::Workspace;
+use headrace::engines::{self, Choice, Machine};
+use headrace::feed::{Dropped, End, Feed, Fixed, Sink, count_firings};
+use headrace::fusing::{self, FuseWhen, Fusing};
+use headrace::mapping;
+use headrace::profile::Measured;
+use headrace::silence::Silence;
+use headrace::stopping;
+use headrace::tokens::Encoding;
+use headrace::waiting;
 use headrace_analysis::partition::Division;
 use headrace_engine::{Blocked, Engine};
 use headrace_exchange::input_named;
@@ -27,7 +30,7 @@ use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Port, Scalar};
 use headrace_xlim::XlimEngine;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// So many threads may be had whatever the machine: what comes of a network by threads can be seen on a small one.
 const FEW_THREADS: u32 = 16;
@@ -37,13 +40,14 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let inputs = arguments.inputs.iter().map(|text| ports::input(text)).collect::<Outcome<Vec<_>>>()?;
     let outputs = arguments.outputs.iter().map(|text| ports::output(text)).collect::<Outcome<Vec<_>>>()?;
     if inputs.iter().filter(|binding| binding.end == Source::Standard).count() > 1 {
-        return Err(Failure::usage("`-` can stand for only one input"));
+        return Err(Error::usage("`-` can stand for only one input"));
     }
     let mut order = firing_order(&arguments.order)?;
     if arguments.write_fifos.is_some() && order == Order::RoundRobin {
         order = Order::DemandDriven;
     }
-    let designs = crate::xlim::load(context, &arguments.network)?;
+    let designs = context.workspace.designs(&arguments.network);
+    let designs = context.told(designs)?;
     let network = match &designs {
         Some(designs) => {
             check_designs(arguments, order)?;
@@ -52,20 +56,20 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         None => context.elaborate(&arguments.network, &arguments.parameters)?,
     };
     if arguments.natives_header {
-        return natives::print_header(context, &network, &arguments.network);
+        return natives::print_header(&network, &arguments.network);
     }
     let supplied = natives::supplied(context, &network, &arguments.natives)?;
     let mut feed = Feed::new(&network);
     feed.max_firings = arguments.max_firings;
     let n_bytes = bind_inputs(&mut feed, &network, &inputs, arguments.threads)?;
     bind_outputs(context, &mut feed, &network, &outputs)?;
-    let trace = arguments.trace.as_deref().map(Output::create).transpose()?;
+    let trace = arguments.trace.as_deref().map(Trace::create).transpose()?;
     let choice = match arguments.engine {
         Some(EngineName::Native) if arguments.trace.is_some() || order != Order::RoundRobin => {
-            return Err(Failure::usage("traces and firing orders are the interpreter's; leave out --engine native"));
+            return Err(Error::usage("traces and firing orders are the interpreter's; leave out --engine native"));
         }
-        Some(name) => Choice::Named(name),
-        None if arguments.trace.is_some() || order != Order::RoundRobin => Choice::Named(EngineName::Interp),
+        Some(name) => Choice::Named(name.into()),
+        None if arguments.trace.is_some() || order != Order::RoundRobin => Choice::Named(engines::EngineName::Interp),
         None => Choice::Best,
     };
     let mut host = ProgramHost::open(arguments)?;
@@ -77,7 +81,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         choice,
         fifo_tokens,
         order,
-        trace,
+        trace: trace.as_ref().map(Trace::sink).transpose()?,
         traced,
         profile,
         mapping: None,
@@ -87,21 +91,24 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     // Firings are counted by schedulers; who maps instances wants them apart.
     let counts = profile || arguments.stats || arguments.max_firings.is_some() || arguments.mapping.is_some();
     let fusing = Fusing {
-        when: if counts { FuseWhen::Never } else { arguments.fused },
+        when: if counts { FuseWhen::Never } else { arguments.fused.into() },
         known_bytes: n_bytes,
         spent_bytes: 0,
         threads: useful_threads(arguments.threads),
         fifo_tokens,
-        native: fusing::is_native(arguments.fused, choice),
+        native: fusing::is_native(arguments.fused.into(), choice),
     };
+    let terminal = context.terminal;
     let whole = match designs {
         Some(designs) => {
             let options = headrace_xlim::Options { fifo_tokens, step_limit: None };
             Some(Machine::Xlim(Box::new(XlimEngine::new(designs, options))))
         }
         None => {
-            let find = |context: &mut Context| fusing::operation(context, &arguments.network, &network);
-            fusing.start(context, &network, find)?.machine()
+            let find = |workspace: &mut Workspace| workspace.operation_of(&arguments.network, &network);
+            let status = &mut |text: &str| terminal.status(text);
+            let started = fusing.start(&mut context.workspace, &network, find, status);
+            context.told(started)?.machine()
         }
     };
     let (mut machine, network, division) = match whole {
@@ -109,8 +116,8 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         None => {
             let (network, division) = divided(context, network, arguments, engines::is_native(choice))?;
             settings.mapping = division.as_ref().map(|division| Arc::new(division.mapping.clone()));
-            let trace_path = arguments.trace.as_deref().unwrap_or(Path::new(""));
-            (engines::start(context, &network, settings, trace_path)?, network, division)
+            let machine = context.workspace.start(&network, settings, &mut |text| terminal.status(text));
+            (context.told(machine)?, network, division)
         }
     };
     // A mapping to one thread is there for its FIFO sizes.
@@ -119,8 +126,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         context.terminal.note(&format!("the {} engine uses one thread", machine.name()));
     }
     feed.before_waiting = Some(Box::new(output::flush_standard));
-    let terminal = context.terminal;
-    feed.silence = Some(Silence::watch(move |word| terminal.note(word)));
+    feed.silence = Some(Silence::watch(move |lasted| terminal.note(&still_running(lasted))));
     let began = Instant::now();
     let mut progress = Progress::new(terminal, n_bytes, Unit::Bytes);
     let end = feed.drive(machine.engine(), &mut host, &mut |delivered| progress.tell(delivered));
@@ -133,6 +139,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         context.terminal.warning(&complaint);
     }
     machine.finish_trace()?;
+    trace.iter().try_for_each(Trace::commit)?;
     if arguments.stats {
         let name = machine.name();
         context.terminal.say(&statistics(&network, machine.engine(), name, seconds));
@@ -150,6 +157,15 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     conclude(context, feed, &network, machine.engine(), host, end, arguments)
 }
 
+/// That nothing has moved for a while, and how to stop that.
+fn still_running(lasted: Duration) -> String {
+    format!(
+        "still running: for {} s no token has come in or out; the network may never come to rest, or an action may be in a loop \
+         without end (Ctrl-C stops, `--max-firings N` bounds a run)",
+        lasted.as_secs()
+    )
+}
+
 /// What can be said of a run of designs of XLIM, which have an engine of their own.
 fn check_designs(arguments: &RunArgs, order: Order) -> Outcome {
     let refused = [
@@ -163,7 +179,7 @@ fn check_designs(arguments: &RunArgs, order: Order) -> Outcome {
         (arguments.lenient_indices, "--lenient-indices: an index outside a list always ends designs of XLIM"),
     ];
     match refused.into_iter().find(|(asked, _)| *asked) {
-        Some((_, why)) => Err(Failure::usage(why)),
+        Some((_, why)) => Err(Error::usage(why)),
         None => Ok(()),
     }
 }
@@ -216,13 +232,15 @@ fn divided(
     native: bool,
 ) -> Outcome<(Arc<Network>, Option<Division>)> {
     if let Some(path) = &arguments.mapping {
-        let (mapping, network) = mapping::from_file(context, &network, path)?;
+        let read = context.workspace.mapping(&network, path);
+        let (mapping, network) = context.told(read)?;
         return Ok((Arc::new(network), Some(Division { mapping, work: Vec::new(), tokens: Vec::new() })));
     }
     if arguments.threads < 2 || !native {
         return Ok((network, None));
     }
-    let division = mapping::automatic(&network, useful_threads(arguments.threads), arguments.weights.as_deref())?;
+    let weights = arguments.weights.as_deref().map(Measured::read).transpose()?;
+    let division = mapping::automatic(&network, useful_threads(arguments.threads), weights.as_ref())?;
     if division.mapping.partitions.len() < 2 {
         return Ok((network, None));
     }
@@ -242,19 +260,18 @@ fn conclude(
 ) -> Outcome<u8> {
     let terminal = context.terminal;
     let report = engine.report();
-    // An engine that takes more than its FIFOs hold has taken what another would have left.
-    let undelivered = feed.undelivered() || report.leftovers.iter().any(|left| left.tokens > left.capacity);
+    let undelivered = feed.undelivered() || stopping::has_kept(&report);
     let status = match &end {
         End::Trapped(trap) => {
             context.show_trap(trap);
             abandon(context, feed, host, arguments)?;
-            return Err(Failure::said());
+            return Err(Error::Told);
         }
         End::Idle if undelivered || stopping::lacks(network, &report) => {
             let inputs = if undelivered { "; input was left undelivered" } else { "" };
             terminal.error(&format!("the run stopped{inputs}\n{}", waiting::report(&report)));
             abandon(context, feed, host, arguments)?;
-            return Err(Failure { status: Status::Stopped, message: String::new() });
+            return Err(Error::Stopped(String::new()));
         }
         End::Idle => {
             if let Some(full) = report.waits.iter().find(|wait| matches!(wait.blocked, Blocked::Room { .. })) {
@@ -280,7 +297,7 @@ fn conclude(
         }
     }
     let differs = host.finish()?;
-    Ok(if differs && status == 0 { Status::Wrong as u8 } else { status })
+    Ok(if differs && status == 0 { WRONG } else { status })
 }
 
 /// Ends a run that did not end well: streams keep what came, and files, when the user asks for them.
@@ -309,8 +326,8 @@ fn firing_order(text: &str) -> Outcome<Order> {
         Some(("random", seed)) => seed
             .parse()
             .map(Order::Random)
-            .map_err(|_| Failure::usage(format!("`{}` is no seed; a whole number is", seed.escape_debug()))),
-        _ => Err(Failure::usage(format!(
+            .map_err(|_| Error::usage(format!("`{}` is no seed; a whole number is", seed.escape_debug()))),
+        _ => Err(Error::usage(format!(
             "`{}` is no firing order; round-robin, demand-driven and random:SEED are",
             text.escape_debug()
         ))),
@@ -330,7 +347,7 @@ fn bind_inputs(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>],
         let mine: Vec<&Binding<Source>> = bindings.iter().filter(|binding| binding.port == port.name).collect();
         let Some(first) = mine.first() else { continue };
         if mine.iter().any(|binding| binding.big_endian != first.big_endian) {
-            return Err(Failure::usage(format!("--in {}: all of one port have one byte order", port.name)));
+            return Err(Error::usage(format!("--in {}: all of one port have one byte order", port.name)));
         }
         let companion = companion_of(network, &port.name, port.ty)
             .filter(|companion| bindings.iter().all(|binding| binding.port != network.inputs[*companion].name));
@@ -374,11 +391,11 @@ fn fill_in_rekey(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>
     feed.providers.push(Box::new(Fixed::new(rekey, tokens)));
 }
 
-fn no_such<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
+fn no_such<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Error {
     let known: Vec<&str> = known.map(String::as_str).collect();
     let known =
         if known.is_empty() { format!("there are no {kind}s") } else { format!("{kind}s are {}", known.join(", ")) };
-    Failure::usage(format!("there is no {kind} `{}`; {known}", name.escape_debug()))
+    Error::usage(format!("there is no {kind} `{}`; {known}", name.escape_debug()))
 }
 
 /// Adds a sink for every output.
@@ -388,7 +405,7 @@ fn bind_outputs(context: &Context, feed: &mut Feed, network: &Network, bindings:
             return Err(no_such("output", &binding.port, network.outputs.iter().map(|port| &port.name)));
         }
         if bindings[..at].iter().any(|other| other.port == binding.port) {
-            return Err(Failure::usage(format!("--out {} is given twice", binding.port)));
+            return Err(Error::usage(format!("--out {} is given twice", binding.port)));
         }
     }
     let is_line = |binding: &&Binding<Destination>| !matches!(binding.end, Destination::Path(_));

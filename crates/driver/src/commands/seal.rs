@@ -1,13 +1,14 @@
 //! `headrace seal` and `headrace open`: files under a passphrase, by an AEAD of the library.
 
 use super::Context;
-use super::use_primitive::{Found, Runner};
-use crate::cli::{OpenArgs, SealArgs, SealedArgs, UseArgs};
-use crate::failure::{Failure, Outcome};
+use crate::cli::{OpenArgs, SealArgs, SealedArgs};
+use crate::failure::Outcome;
 use crate::output::Output;
 use crate::passphrase::passphrase;
 use crate::progress::{Progress, Unit};
 use crate::sealed::{Cost, HEADER_BYTES, Header, Keys, Pieces, SEGMENT_BYTES, TAG_BYTES, Wrong, fill};
+use headrace::Error;
+use headrace::operation::{Runner, Use};
 use headrace_exchange::Running;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
@@ -35,21 +36,20 @@ pub fn seal(context: &mut Context, arguments: &SealArgs) -> Outcome {
         (None, None) => "-".into(),
     };
     if to == Path::new("-") && io::stdout().is_terminal() {
-        return Err(Failure::usage("what is sealed is no text for a terminal; --out names a file for it"));
+        return Err(Error::usage("what is sealed is no text for a terminal; --out names a file for it"));
     }
     let mut output = arguments.file.create(&to)?;
     let cost =
         Cost { memory_kib: arguments.memory.saturating_mul(1 << 10), passes: arguments.passes, ..Cost::default() };
     let mut random = [0; 23];
-    getrandom::fill(&mut random)
-        .map_err(|error| Failure::wrong(format!("the system gives no random bytes: {error}")))?;
+    getrandom::fill(&mut random).map_err(|error| Error::wrong(format!("the system gives no random bytes: {error}")))?;
     let mut header = Header { cost, salt: [0; 16], prefix: [0; 7] };
     header.salt.copy_from_slice(&random[..16]);
     header.prefix.copy_from_slice(&random[16..]);
     let passphrase = passphrase(arguments.file.passphrase_file.as_deref(), true)?;
     let keys = header.keys(&passphrase).map_err(|wrong| match wrong {
-        Wrong::TooCostly(_) => Failure::usage("--memory and --passes: no file whose key costs so much would be opened"),
-        wrong => Failure::wrong(wrong.to_string()),
+        Wrong::TooCostly(_) => Error::usage("--memory and --passes: no file whose key costs so much would be opened"),
+        wrong => Error::wrong(wrong.to_string()),
     })?;
     let Aead { spec, runner } = Aead::start(context, &arguments.file, SEAL, input.length)?;
     let Runner { machine, network, counts, .. } = runner;
@@ -72,17 +72,17 @@ pub fn open(context: &mut Context, arguments: &OpenArgs) -> Outcome {
         (Some(path), _) => path.clone(),
         (None, Some(file)) if file.extension().is_some_and(|ending| ending == ENDING) => file.with_extension(""),
         (None, Some(file)) => {
-            return Err(Failure::usage(format!(
+            return Err(Error::usage(format!(
                 "{} does not end in .{ENDING}, so that --out must say where its content goes",
                 file.display()
             )));
         }
         (None, None) => "-".into(),
     };
-    let wrong = |name: &str, wrong: Wrong| Failure::wrong(format!("{name}: {wrong}"));
+    let wrong = |name: &str, wrong: Wrong| Error::wrong(format!("{name}: {wrong}"));
     let mut bytes = Zeroizing::default();
     let read = fill(&mut input.from, &mut bytes, HEADER_BYTES);
-    read.map_err(|error| Failure::io(&input.name, &error))?;
+    read.map_err(|error| Error::io(&input.name, &error))?;
     let (header, check) = Header::parse(&bytes).map_err(|problem| wrong(&input.name, problem))?;
     let mut output = arguments.file.create(&to)?;
     let passphrase = passphrase(arguments.file.passphrase_file.as_deref(), false)?;
@@ -113,7 +113,7 @@ pub fn open(context: &mut Context, arguments: &OpenArgs) -> Outcome {
 enum Stopped {
     Wrong(Wrong),
     Read(io::Error),
-    Failed(Failure),
+    Failed(Error),
 }
 
 impl From<Wrong> for Stopped {
@@ -128,23 +128,23 @@ impl From<io::Error> for Stopped {
     }
 }
 
-impl From<Failure> for Stopped {
-    fn from(failure: Failure) -> Self {
-        Stopped::Failed(failure)
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Stopped::Failed(error)
     }
 }
 
 impl Stopped {
-    fn failure(self, name: &str, end: &str) -> Failure {
+    fn failure(self, name: &str, end: &str) -> Error {
         match self {
-            Stopped::Wrong(wrong) => Failure::wrong(format!("{name}: {wrong}{end}")),
-            Stopped::Read(error) => Failure::io(name, &error),
-            Stopped::Failed(failure) => failure,
+            Stopped::Wrong(wrong) => Error::wrong(format!("{name}: {wrong}{end}")),
+            Stopped::Read(error) => Error::io(name, &error),
+            Stopped::Failed(error) => error,
         }
     }
 }
 
-type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Outcome;
+type Take<'a> = &'a mut dyn FnMut(&[u8]) -> headrace::Result;
 type Tell<'a> = &'a mut dyn FnMut(u64);
 
 /// Seals a stream, header first.
@@ -156,7 +156,7 @@ fn seal_stream(from: impl Read, segments: &mut Segments<'_>, take: Take<'_>, tel
         let last = pieces.next(&mut piece)?;
         let nonce = segments.header.nonce(number, last)?;
         let strings =
-            segments.perform(&nonce, &piece, None)?.ok_or_else(|| Failure::wrong("an AEAD has refused to encrypt"))?;
+            segments.perform(&nonce, &piece, None)?.ok_or_else(|| Error::wrong("an AEAD has refused to encrypt"))?;
         for bytes in strings.of(Role::Output).chain(strings.of(Role::Tag)) {
             take(bytes)?;
         }
@@ -211,7 +211,7 @@ impl<'a> Segments<'a> {
     }
 
     /// What comes of a segment; `None`: its tag is not the right one.
-    fn perform(&mut self, nonce: &[u8], input: &[u8], tag: Option<&[u8]>) -> Outcome<Option<Strings>> {
+    fn perform(&mut self, nonce: &[u8], input: &[u8], tag: Option<&[u8]>) -> headrace::Result<Option<Strings>> {
         let mut message = Message::new()
             .with(Role::Key, self.keys.key.as_slice())
             .with(Role::Nonce, nonce)
@@ -221,7 +221,7 @@ impl<'a> Segments<'a> {
             message.set(Role::TagIn, tag);
         }
         self.done += input.len() as u64;
-        match self.running.perform(&message).map_err(Failure::wrong)? {
+        match self.running.perform(&message).map_err(Error::Wrong)? {
             Came::Accepted(strings) => Ok(Some(Strings(strings))),
             Came::Rejected => Ok(None),
         }
@@ -252,15 +252,14 @@ struct Aead {
 
 impl Aead {
     fn start(context: &mut Context, arguments: &SealedArgs, operation: &str, length: Option<u64>) -> Outcome<Self> {
-        let arguments = UseArgs {
-            primitive: SET.into(),
-            operation: operation.into(),
-            engine: arguments.engine,
-            fused: arguments.fused,
-            ..UseArgs::default()
-        };
-        let found = Found::of(context, &arguments)?;
-        Ok(Self { spec: found.spec.clone(), runner: found.start(context, &arguments, length.unwrap_or(0))? })
+        let wanted =
+            Use { engine: arguments.engine.map(Into::into), fused: arguments.fused.into(), ..Use::new(SET, operation) };
+        let found = context.workspace.find(&wanted);
+        let found = context.told(found)?;
+        let (spec, terminal) = (found.spec.clone(), context.terminal);
+        let status = &mut |text: &str| terminal.status(text);
+        let runner = context.workspace.ready(found, &wanted, length.unwrap_or(0), status);
+        Ok(Self { spec, runner: context.told(runner)? })
     }
 }
 
@@ -277,11 +276,11 @@ impl Input {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(Self { from: Box::new(io::stdin()), name: "standard input".into(), length: None });
         };
-        let failed = |error: io::Error| Failure::io(path.display(), &error);
+        let failed = |error: io::Error| Error::io(path.display(), &error);
         let file = File::open(path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
         if about.is_dir() {
-            return Err(Failure::wrong(format!("{}: is a folder; `tar` makes a file of it", path.display())));
+            return Err(Error::wrong(format!("{}: is a folder; `tar` makes a file of it", path.display())));
         }
         let length = about.is_file().then_some(about.len());
         Ok(Self { from: Box::new(file), name: path.display().to_string(), length })
@@ -294,11 +293,11 @@ impl SealedArgs {
         if self.force {
             return Output::create(to);
         }
-        Output::create_new(to).map_err(|failure| {
+        Output::create_new(to).map_err(|error| {
             if fs::symlink_metadata(to).is_ok() {
-                Failure::wrong(format!("{} is there already; --force replaces it", to.display()))
+                Error::wrong(format!("{} is there already; --force replaces it", to.display()))
             } else {
-                failure
+                error
             }
         })
     }
@@ -316,8 +315,8 @@ fn appended(file: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::cli::Colour;
-    use crate::roots::Roots;
     use crate::terminal::Terminal;
+    use headrace::Workspace;
 
     /// The test vector of docs/sealed-files.md, by the interpreter.
     #[test]
@@ -328,7 +327,7 @@ mod tests {
         let (header, check) = Header::parse(&sealed[..HEADER_BYTES]).expect("it is a header");
         let keys = header.keys(b"correct horse battery staple").expect("that costs little");
         assert!(keys.fit(&check));
-        let mut context = Context::new(Terminal::new(Colour::Never), Roots::new(&[]));
+        let mut context = Context::new(Terminal::new(Colour::Never), Workspace::default());
         let arguments = SealedArgs { engine: Some(crate::cli::EngineName::Interp), ..SealedArgs::default() };
         let mut through = |operation: &str, input: &[u8]| {
             let aead = Aead::start(&mut context, &arguments, operation, None).expect("the library has it");

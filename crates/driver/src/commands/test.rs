@@ -7,14 +7,15 @@ mod queue;
 mod tally;
 
 use super::Context;
-use crate::cli::{EngineName, TestArgs};
-use crate::engines::{self, Available, NotStarted};
-use crate::failure::{Failure, Outcome};
+use crate::cli::TestArgs;
+use crate::failure::Outcome;
 use crate::output::{self, write_file};
-use crate::primitive::Runner;
-use crate::reading::read_at_most;
 use crate::terminal::{Terminal, plural};
 use crate::toolchains::{self, Found};
+use headrace::Error;
+use headrace::engines::{self, Available, EngineName, NotStarted};
+use headrace::primitive::Runner;
+use headrace::reading::read_at_most;
 use headrace_engine::Engine;
 use headrace_exchange::check_ports;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
@@ -142,12 +143,12 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     let library = context.library()?;
     let places = places_wanted(&arguments.on)?;
     let words: Vec<&str> = arguments.primitives.iter().map(String::as_str).collect();
-    let scope = library.select(&words).map_err(|problem| context.usage(&problem))?;
+    let scope = library.select(&words).map_err(|problem| Error::unknown(&problem))?;
     let variants = Variants::wanted(arguments.variant.as_deref());
     if let Variants::Only(name) = variants
         && scope.iter().all(|spec| spec.variant(Some(name)).is_none())
     {
-        return Err(Failure::usage(format!("nothing has a variant `{}`", name.escape_debug())));
+        return Err(Error::usage(format!("nothing has a variant `{}`", name.escape_debug())));
     }
     let files = read_files(context, &library, &scope, arguments.vectors.as_deref())?;
     let mut present = Vec::new();
@@ -167,7 +168,7 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
         context.terminal.note(&format!("{}: not run: {why}", place.name()));
     }
     if present.is_empty() {
-        return Err(Failure::missing("nothing that was asked for can run on this machine"));
+        return Err(Error::missing("nothing that was asked for can run on this machine"));
     }
     let jobs = make_jobs(context, &library, &files, &present, variants);
     let workers = arguments.jobs.map_or_else(processors, |jobs| jobs as usize);
@@ -215,7 +216,7 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     }
     let tried = tally::Scope { operations: &scope, variants };
     for document in &arguments.into {
-        let mut text = std::fs::read_to_string(document).map_err(|error| Failure::io(document.display(), &error))?;
+        let mut text = std::fs::read_to_string(document).map_err(|error| Error::io(document.display(), &error))?;
         let mut found = false;
         for mark in ["library", "works", "known-answers"] {
             // What was not run this time stays as it stands there.
@@ -231,7 +232,7 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
             }
         }
         if !found {
-            return Err(Failure::wrong(format!("{}: has no marks for a table", document.display())));
+            return Err(Error::wrong(format!("{}: has no marks for a table", document.display())));
         }
         write_file(document, text.as_bytes())?;
     }
@@ -239,7 +240,7 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     output::print(format!("{passed} passed, {failed} failed, {skipped} skipped\n").as_bytes())?;
     if passed + failed + skipped == 0 {
         let of = if words.is_empty() { "anything that is here".to_owned() } else { format!("`{}`", words.join(" ")) };
-        return Err(Failure::wrong(format!("there are no known answers for {of}: nothing was tested")));
+        return Err(Error::wrong(format!("there are no known answers for {of}: nothing was tested")));
     }
     super::fail_if(failed > 0 || context.has_errors())
 }
@@ -260,7 +261,7 @@ fn places_wanted(on: &[String]) -> Outcome<Vec<Place>> {
             Some(place) => add(place),
             None if name == "all" => Place::all().for_each(&mut add),
             None if headrace_targets::ALL.iter().any(|target| target.name == name) => {
-                return Err(Failure::usage(format!(
+                return Err(Error::usage(format!(
                     "projects of target `{name}` hold no known answers: their own tests say what they find; \
                      `headrace build --target {name}` writes them"
                 )));
@@ -268,7 +269,7 @@ fn places_wanted(on: &[String]) -> Outcome<Vec<Place>> {
             None => {
                 let known: Vec<&str> = Place::all().map(Place::name).collect();
                 let (wrong, known) = (name.escape_debug(), known.join(", "));
-                return Err(Failure::usage(format!("`{wrong}` is no engine or target; all, {known} are")));
+                return Err(Error::usage(format!("`{wrong}` is no engine or target; all, {known} are")));
             }
         }
     }
@@ -279,7 +280,7 @@ fn places_wanted(on: &[String]) -> Outcome<Vec<Place>> {
 fn compiler_wanted<'c>(places: &[Place], compiler: Option<&'c str>) -> Outcome<Option<&'c str>> {
     match (compiler, places) {
         (None, _) | (_, [Place::Project(_)]) => Ok(compiler),
-        _ => Err(Failure::usage("--compiler is for one target, which --on names; of the engine native, CC says it")),
+        _ => Err(Error::usage("--compiler is for one target, which --on names; of the engine native, CC says it")),
     }
 }
 
@@ -307,7 +308,7 @@ fn read_files(
 ) -> Outcome<Vec<File>> {
     let mut texts: Vec<(String, String, Vec<u8>)> = Vec::new();
     if let Some(path) = given {
-        let bytes = read_at_most(path, MAX_FILE_BYTES as u64).map_err(Failure::wrong)?;
+        let bytes = read_at_most(path, MAX_FILE_BYTES as u64).map_err(Error::wrong)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         texts.push((name, path.display().to_string(), bytes));
     } else {
@@ -319,15 +320,15 @@ fn read_files(
         }
         for path in paths {
             let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-            let Some((display, text)) = context.roots.text(&path) else {
-                return Err(Failure::wrong(format!("the manifest names `{path}`, which is not there")));
+            let Some((display, text)) = context.workspace.roots.text(&path) else {
+                return Err(Error::wrong(format!("the manifest names `{path}`, which is not there")));
             };
-            texts.push((name, display, text.map_err(Failure::wrong)?.into_bytes()));
+            texts.push((name, display, text.map_err(Error::wrong)?.into_bytes()));
         }
     }
     let mut files = Vec::new();
     for (name, display, bytes) in texts {
-        let id = context.session.sources.add(display, String::from_utf8_lossy(&bytes));
+        let id = context.workspace.session.sources.add(display, String::from_utf8_lossy(&bytes));
         let (file, mut problems) = VectorFile::parse(id, &bytes);
         let made = cases(library, &name, &file, scope);
         problems.extend(made.problems);
@@ -378,9 +379,9 @@ fn make_jobs<'l>(
             }
             let text = variant.network.to_string();
             let network = networks.entry(text.clone()).or_insert_with(|| {
-                let network = context.elaborate(&text, &[]).map_err(|failure| match failure.message.as_str() {
-                    "" => format!("`{text}` has errors"),
-                    message => message.to_owned(),
+                let network = context.elaborate(&text, &[]).map_err(|error| match error {
+                    Error::Told => format!("`{text}` has errors"),
+                    error => error.to_string(),
                 })?;
                 check_ports(&spec, &network).map(|()| network)
             });

@@ -5,7 +5,8 @@
 //! none, all that it may come to is explored.
 
 use crate::cli::AnalyzeArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use headrace::Error;
 use headrace_instructions::{choice, descriptions};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -39,8 +40,8 @@ pub fn of_network(network: &Network, arguments: &AnalyzeArgs) -> Outcome<String>
     shown(&found, arguments)
 }
 
-fn without(reason: &str) -> Failure {
-    Failure::wrong(format!("it has no control automaton and runs on its scheduler: {reason}"))
+fn without(reason: &str) -> Error {
+    Error::wrong(format!("it has no control automaton and runs on its scheduler: {reason}"))
 }
 
 fn shown(automaton: &Automaton, arguments: &AnalyzeArgs) -> Outcome<String> {
@@ -70,7 +71,7 @@ impl<'a> Asked<'a> {
         let stands = |name: &String| passes.iter().any(|pass| pass.name == *name);
         let asked = arguments.print_before.iter().chain(&arguments.print_after).filter(|name| *name != "all");
         if let Some(name) = asked.chain(&arguments.stop_after).find(|name| !stands(name)) {
-            return Err(Failure::usage(format!("`{}` is none of the passes that run", name.escape_debug())));
+            return Err(Error::usage(format!("`{}` is none of the passes that run", name.escape_debug())));
         }
         if let Some(last) = &arguments.stop_after {
             let n = passes.iter().position(|pass| pass.name == *last).map_or(passes.len(), |at| at + 1);
@@ -124,7 +125,7 @@ impl<'a> Asked<'a> {
             None => body,
             Some(Code::Loop(body)) => body,
             Some(_) => {
-                return Err(Failure::wrong(format!("{}: comes behind a pass that makes parts", of_blocks[0].name)));
+                return Err(Error::wrong(format!("{}: comes behind a pass that makes parts", of_blocks[0].name)));
             }
         };
         let Iterations { graph, objects, effects, .. } = Iterations::of(body);
@@ -155,7 +156,7 @@ impl<'a> Asked<'a> {
             manager.observer = Some(&mut observe);
         }
         let made =
-            manager.run(passes.iter().copied(), code).map_err(|fault| Failure::wrong(format!("{title}: {fault}")))?;
+            manager.run(passes.iter().copied(), code).map_err(|fault| Error::wrong(format!("{title}: {fault}")))?;
         let records = manager.records.take().unwrap_or_default();
         let changed = records.iter().filter(|record| manager.changed.iter().any(|pass| pass.name == record.pass));
         let changed: Vec<String> = changed.map(ToString::to_string).collect();
@@ -179,7 +180,7 @@ fn of_pipeline(name: &str) -> Outcome<Vec<&'static Pass>> {
         words.map(|word| Demand::ALL.into_iter().find(|demand| demand.to_string() == word)).collect();
     match (pipeline, demands) {
         (Some(pipeline), Some(demands)) => Ok(pipeline.passes(&demands).collect()),
-        _ => Err(Failure::usage(format!(
+        _ => Err(Error::usage(format!(
             "`{}` is no pass and no pipeline; `headrace list passes` lists them",
             name.escape_debug()
         ))),

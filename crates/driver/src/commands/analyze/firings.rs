@@ -5,11 +5,12 @@
 //! whose result does not depend on the order of firings does the same in any order, so only others are run in several.
 
 use crate::commands::Context;
-use crate::failure::{Failure, Outcome, Status};
+use crate::failure::Outcome;
 use crate::output;
-use crate::roots::read_source;
 use crate::terminal::plural;
-use crate::waiting;
+use headrace::Error;
+use headrace::roots::read_source;
+use headrace::waiting;
 use headrace_engine::{Blocked, Engine, Outcome as Stop, Report};
 use headrace_exchange::SilentHost;
 use headrace_interp::{Interpreter, Options, Order};
@@ -49,7 +50,7 @@ fn parse(path: &Path, text: &str) -> Outcome<Found> {
     let mut found = Found::default();
     for (at, line) in text.lines().enumerate() {
         let wrong =
-            || Failure::wrong(format!("{}:{}: no step of a model: {}", path.display(), at + 1, line.escape_debug()));
+            || Error::wrong(format!("{}:{}: no step of a model: {}", path.display(), at + 1, line.escape_debug()));
         let (step, rest) = line.split_once(' ').unwrap_or((line, ""));
         match step {
             "message" => found.messages.push(rest.parse().map_err(|_| wrong())?),
@@ -97,7 +98,7 @@ fn tokens(network: &Network, environment: &Environment, found: &Found, seed: u64
         }
         for &message in &found.messages {
             let message = environment.messages.get(message).ok_or_else(|| {
-                Failure::wrong(format!("the model had a message {message}; this network is not given so many kinds"))
+                Error::wrong(format!("the model had a message {message}; this network is not given so many kinds"))
             })?;
             for token in &message.tokens[at] {
                 stream.extend(stored(port.ty, &token.clone().unwrap_or_else(&mut arbitrary)));
@@ -223,10 +224,10 @@ pub fn replay(
     path: &Path,
     fifo_tokens: u32,
 ) -> Outcome {
-    let text = read_source(path).map_err(Failure::wrong)?;
+    let text = read_source(path).map_err(Error::wrong)?;
     let found = parse(path, &text)?;
     if found.firings.is_empty() && found.given.is_empty() && !text.lines().any(|line| line == "rest") {
-        return Err(Failure::wrong(format!("{}: no steps of a model", path.display())));
+        return Err(Error::wrong(format!("{}: no steps of a model", path.display())));
     }
     let timed = order_matters(network);
     let mut best: Option<Ended> = None;
@@ -268,5 +269,5 @@ pub fn replay(
     }
     output::print(text.as_bytes())?;
     context.terminal.say(&waiting::report(&ended.report));
-    Err(Failure { status: Status::Stopped, message: String::new() })
+    Err(Error::Stopped(String::new()))
 }

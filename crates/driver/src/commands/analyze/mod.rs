@@ -15,9 +15,10 @@ mod work;
 
 use super::{Context, fail_if};
 use crate::cli::AnalyzeArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output;
 use crate::terminal::plural;
+use headrace::Error;
 use headrace_analysis::constant_time::{self, Classes, Report};
 use headrace_analysis::control::ControlSlice;
 use headrace_analysis::schedule;
@@ -91,7 +92,7 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
     let operations = operations(context, &arguments.network)?;
     let Some(operations) = operations else {
         if arguments.variant.is_some() {
-            return Err(Failure::usage("--variant: only operations of the library have variants"));
+            return Err(Error::usage("--variant: only operations of the library have variants"));
         }
         let network = context.elaborate(&arguments.network[0], &arguments.parameters)?;
         if let Some(n) = arguments.partitions {
@@ -101,7 +102,7 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             return firings::replay(context, &network, &environment::of_network(&network), path, arguments.fifo);
         }
         if arguments.loops {
-            return Err(Failure::usage("--loops: only operations of the library say what typical messages are"));
+            return Err(Error::usage("--loops: only operations of the library say what typical messages are"));
         }
         if arguments.automaton {
             return output::print(automaton::of_network(&network, arguments)?.as_bytes());
@@ -111,9 +112,7 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
         return fail_if(arguments.constant_time && found);
     };
     if !arguments.secret.is_empty() || !arguments.public.is_empty() {
-        return Err(Failure::usage(
-            "--secret, --public: of operations of the library the manifest says which ports are",
-        ));
+        return Err(Error::usage("--secret, --public: of operations of the library the manifest says which ports are"));
     }
     let mut found_any = false;
     let mut analysed = Vec::new();
@@ -136,7 +135,7 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             }
             if arguments.loops {
                 let found = ways::of_operation(&spec, &network);
-                let sources = &context.session.sources;
+                let sources = &context.workspace.session.sources;
                 if arguments.json {
                     let mut object = about.object();
                     let (loops, no_loop) = ways::json(&network, sources, &found);
@@ -151,7 +150,7 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             }
             let classes = classes_of_manifest(&spec, &network);
             if arguments.json {
-                let subject = Subject::new(&network, &context.session.sources, &classes);
+                let subject = Subject::new(&network, &context.workspace.session.sources, &classes);
                 found_any |= !subject.secrets.is_constant_time();
                 analysed.push(as_json(&subject, arguments, Some(about)));
             } else {
@@ -192,7 +191,7 @@ impl About<'_> {
 fn operations(context: &mut Context, words: &[String]) -> Outcome<Option<Vec<OperationSpec>>> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     if let [word] = words[..]
-        && (word.contains(['.', '(', '/']) || Path::new(word).exists() || context.roots.knows(word))
+        && (word.contains(['.', '(', '/']) || Path::new(word).exists() || context.workspace.roots.knows(word))
     {
         return Ok(None);
     }
@@ -200,7 +199,7 @@ fn operations(context: &mut Context, words: &[String]) -> Outcome<Option<Vec<Ope
     match library.select(&words) {
         Ok(found) => Ok(Some(found.into_iter().filter(|spec| !spec.inputs.is_empty()).cloned().collect())),
         Err(_) if words.len() == 1 => Ok(None),
-        Err(problem) => Err(context.usage(&problem)),
+        Err(problem) => Err(Error::unknown(&problem).into()),
     }
 }
 
@@ -210,7 +209,7 @@ fn variants<'s>(spec: &'s OperationSpec, arguments: &AnalyzeArgs) -> Outcome<Vec
         None if arguments.constant_time => Ok(spec.variants.iter().collect()),
         name => spec.variant(name.as_deref()).map(|variant| vec![variant]).ok_or_else(|| {
             let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
-            Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
+            Error::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
         }),
     }
 }
@@ -230,7 +229,7 @@ fn classes_of_names(network: &Network, arguments: &AnalyzeArgs) -> Outcome<Class
         if !ports().any(|port| port.name == *name) {
             let known: Vec<&str> = ports().map(|port| port.name.as_str()).collect();
             let name = name.escape_debug();
-            return Err(Failure::usage(format!("`{name}` is no port; there are {}", known.join(", "))));
+            return Err(Error::usage(format!("`{name}` is no port; there are {}", known.join(", "))));
         }
     }
     let verifies = network.outputs.iter().any(|port| port.name == "Verified");
@@ -253,7 +252,7 @@ fn report(
     arguments: &AnalyzeArgs,
     about: Option<About<'_>>,
 ) -> Outcome<bool> {
-    let subject = Subject::new(network, &context.session.sources, classes);
+    let subject = Subject::new(network, &context.workspace.session.sources, classes);
     let found = !subject.secrets.is_constant_time();
     if arguments.json {
         print_json(&as_json(&subject, arguments, about))?;

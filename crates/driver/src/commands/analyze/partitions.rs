@@ -2,13 +2,16 @@
 
 use crate::cli::AnalyzeArgs;
 use crate::failure::Outcome;
-use crate::{mapping, output};
+use crate::output;
+use headrace::mapping;
+use headrace::profile::Measured;
 use headrace_ir::Network;
 use std::sync::Arc;
 
 /// Divides the network among `n` threads, shows the division and writes it down if asked to.
 pub fn show(arguments: &AnalyzeArgs, network: &Arc<Network>, n: u32) -> Outcome {
-    let division = mapping::automatic(network, n, arguments.weights.as_deref())?;
+    let weights = arguments.weights.as_deref().map(Measured::read).transpose()?;
+    let division = mapping::automatic(network, n, weights.as_ref())?;
     if let Some(path) = &arguments.write_mapping {
         output::write_file(path, mapping::to_text(network, &division).as_bytes())?;
     }

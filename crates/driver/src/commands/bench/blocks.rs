@@ -4,9 +4,10 @@
 use super::Measured;
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::embedded;
-use crate::failure::{Failure, Outcome};
-use crate::primitive::push;
+use crate::failure::Outcome;
+use headrace::Error;
+use headrace::embedded;
+use headrace::primitive::push;
 use headrace_bench::measure::{Contender, speed_ratio, take_turns};
 use headrace_bench::reference::Reference;
 use headrace_bench::results::{Machine, Ratio, Row, Subject};
@@ -78,11 +79,11 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
                 measured.ratios.extend(part.ratios);
             }
             None if arguments.compilers.is_empty() => context.terminal.note(&format!("not run: no {name}")),
-            None => return Err(Failure::missing(format!("there is no C compiler `{name}`"))),
+            None => return Err(Error::missing(format!("there is no C compiler `{name}`"))),
         }
     }
     if measured.rows.is_empty() {
-        return Err(Failure::missing("there is no C compiler: apt-get install gcc libc6-dev"));
+        return Err(Error::missing("there is no C compiler: apt-get install gcc libc6-dev"));
     }
     Ok(measured)
 }
@@ -113,10 +114,10 @@ fn with_compiler(
     let mut entries = references(name, &flags)?;
     for (operation, variant) in OURS {
         let spec = library.operation(SET, operation);
-        let spec = spec.ok_or_else(|| Failure::wrong(format!("the library has no `{SET} {operation}`")))?;
+        let spec = spec.ok_or_else(|| Error::wrong(format!("the library has no `{SET} {operation}`")))?;
         entries.push(ours(context, spec, operation, variant, &options)?);
     }
-    verify(&mut entries).map_err(Failure::wrong)?;
+    verify(&mut entries).map_err(Error::wrong)?;
     let input: Vec<u8> = (0..RUN_BYTES).map(|at| (at * 7 + at / 251) as u8).collect();
     let outputs: Vec<RefCell<Vec<u8>>> =
         entries.iter().map(|_| RefCell::new(Vec::with_capacity(RUN_BYTES + (1 << 16)))).collect();
@@ -128,7 +129,7 @@ fn with_compiler(
         let input = &input;
         contenders.push(Box::new(move || encrypt(input, &mut output.borrow_mut())));
     }
-    let times = take_turns(&mut contenders, pairs).map_err(Failure::wrong)?;
+    let times = take_turns(&mut contenders, pairs).map_err(Error::wrong)?;
     let seconds = |wanted: (&str, &str)| {
         let at = heads.iter().position(|(operation, variant, ..)| (*operation, *variant) == wanted)?;
         times.get(at)
@@ -172,7 +173,7 @@ fn references<'a>(compiler: &str, flags: &[&str]) -> Outcome<Vec<Entry<'a>>> {
     let mut entries = Vec::new();
     for (file, operation, variant) in REFERENCES {
         // In counter mode the counter starts at the plaintext of the standard, so that zeros become its ciphertext.
-        let built = Reference::build(file, &sources, compiler, flags, &KEY, &PLAIN).map_err(Failure::wrong)?;
+        let built = Reference::build(file, &sources, compiler, flags, &KEY, &PLAIN).map_err(Error::wrong)?;
         let Some(mut reference) = built else { continue };
         entries.push(Entry {
             operation,
@@ -196,10 +197,10 @@ fn ours<'a>(
     options: &Options,
 ) -> Outcome<Entry<'a>> {
     let found = spec.variant(Some(variant));
-    let found = found.ok_or_else(|| Failure::wrong(format!("`{}` has no variant `{variant}`", spec.full_name())))?;
+    let found = found.ok_or_else(|| Error::wrong(format!("`{}` has no variant `{variant}`", spec.full_name())))?;
     let network = context.elaborate(&found.network.to_string(), &[])?;
-    let engine = NativeEngine::new(network.clone(), options).map_err(|error| Failure::missing(error.to_string()))?;
-    let mut burst = Burst::new(spec, network, Box::new(engine)).map_err(Failure::wrong)?;
+    let engine = NativeEngine::new(network.clone(), options).map_err(|error| Error::missing(error.to_string()))?;
+    let mut burst = Burst::new(spec, network, Box::new(engine)).map_err(Error::wrong)?;
     Ok(Entry {
         operation,
         variant,
@@ -237,9 +238,9 @@ impl Burst {
         if spec.input(Role::Iv).is_some() {
             message.set(Role::Iv, PLAIN);
         }
-        let first = writer.whole(&message).map_err(|problems| crate::primitive::messages(&problems))?;
-        let mut pending: Vec<crate::feed::Pending> =
-            network.inputs.iter().map(|port| crate::feed::Pending::new(port.ty.storage_bytes())).collect();
+        let first = writer.whole(&message).map_err(|problems| headrace::primitive::messages(&problems))?;
+        let mut pending: Vec<headrace::feed::Pending> =
+            network.inputs.iter().map(|port| headrace::feed::Pending::new(port.ty.storage_bytes())).collect();
         push(&network, &first, &mut pending)?;
         for (input, pending) in pending.iter_mut().enumerate() {
             let tokens = pending.buffer().clone();

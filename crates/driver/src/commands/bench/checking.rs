@@ -2,9 +2,10 @@
 
 use super::Measured;
 use crate::cli::BenchArgs;
-use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
-use crate::roots::{Roots, files_below};
+use crate::commands::{Context, library_folder};
+use crate::failure::Outcome;
+use headrace::Error;
+use headrace::roots::{Roots, files_below};
 use headrace_bench::measure::{Contender, median, take_turns};
 use headrace_bench::results::{Machine, Ratio, Row, Subject};
 use headrace_frontend::{Session, Top};
@@ -19,14 +20,14 @@ const SOURCES_GOAL: f64 = 5.0;
 pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) -> Outcome<Measured> {
     let pairs = arguments.pairs as usize;
     let mut measured = Measured::default();
-    let library = Roots::new(&[]);
+    let library = Roots::new(&[], library_folder().as_deref());
     let names: Vec<String> = library.names().into_iter().collect();
-    let bytes = check_library(&library, &names).map_err(Failure::wrong)?;
+    let bytes = check_library(&library, &names).map_err(Error::wrong)?;
     let times = alone(|| check_library(&library, &names).map(|_| ()), pairs)?;
     measured.ratios.push(ratio("check of the whole library", median(&times), LIBRARY_GOAL, true, "s", pairs));
     measured.rows.push(row("library", &format!("{} entities", names.len()), bytes, times, machine));
     if let Some(folder) = &arguments.sources {
-        let (files, bytes) = check_folder(folder).map_err(Failure::wrong)?;
+        let (files, bytes) = check_folder(folder).map_err(Error::wrong)?;
         let times = alone(|| check_folder(folder).map(|_| ()), pairs)?;
         let speed = bytes as f64 / median(&times) / 1e6;
         let name = format!("check of {files} generated files, reading included");
@@ -40,10 +41,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
 
 fn alone<'a>(work: impl FnMut() -> Result<(), String> + 'a, rounds: usize) -> Outcome<Vec<f64>> {
     let mut contenders: Vec<Contender> = vec![Box::new(work)];
-    take_turns(&mut contenders, rounds)
-        .map_err(Failure::wrong)?
-        .pop()
-        .ok_or_else(|| Failure::wrong("nothing was measured"))
+    take_turns(&mut contenders, rounds).map_err(Error::wrong)?.pop().ok_or_else(|| Error::wrong("nothing was measured"))
 }
 
 fn ratio(name: &str, value: f64, goal: f64, at_most: bool, unit: &str, pairs: usize) -> Ratio {
@@ -83,13 +81,13 @@ fn check_library(roots: &Roots, names: &[String]) -> Result<usize, String> {
 
 /// Number of files, and their bytes.
 fn check_folder(folder: &Path) -> Result<(usize, usize), String> {
-    let failed = |error: std::io::Error| format!("{}: {}", folder.display(), crate::failure::describe(&error));
+    let failed = |error: std::io::Error| format!("{}: {}", folder.display(), headrace::error::describe(&error));
     let files = files_below(folder, &["cal", "nl", "xdf"]).map_err(failed)?;
-    let mut roots = Roots::new(&[folder.to_owned()]);
+    let mut roots = Roots::new(&[folder.to_owned()], library_folder().as_deref());
     let mut session = Session::new();
     for file in &files {
         let text = fs::read_to_string(file).map_err(failed)?;
-        let kind = crate::roots::kind_of(file).ok_or("not a source file")?;
+        let kind = headrace::roots::kind_of(file).ok_or("not a source file")?;
         if let Some(name) = roots.adopt(file, &text, kind) {
             headrace_frontend::check(&mut session, &roots, &Top::Name(name));
         }

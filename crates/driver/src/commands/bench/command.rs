@@ -7,8 +7,9 @@ use super::Measured;
 use super::processes::{Job, openssl, take_turns};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::TemporaryFolder;
+use headrace::Error;
 use headrace_bench::contest::noise;
 use headrace_bench::results::{Machine, Subject};
 use std::fs::File;
@@ -81,7 +82,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     };
     let hindrance = match &other {
         None => Some("openssl is missing: apt-get install openssl"),
-        Some(_) if !context.is_plain() => {
+        Some(_) if !context.workspace.is_plain() => {
             Some("it is about the command with its own library: without -L and --orcc-widths")
         }
         Some(_) => None,
@@ -91,7 +92,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
         measured.verdicts.extend(all.map(|job| job.not_measured(why)));
         return Ok(measured);
     }
-    let own = std::env::current_exe().map_err(|error| Failure::io("this command", &error))?;
+    let own = std::env::current_exe().map_err(|error| Error::io("this command", &error))?;
     context.terminal.status("compiling");
     let names: Vec<String> =
         OPERATIONS.iter().map(|words| format!("{}-{}", words.primitive, words.operation)).collect();
@@ -115,7 +116,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
             run(&mut one)?;
             run(&mut other)?;
             if !are_equal(&ours, &theirs)? {
-                return Err(Failure::wrong(format!("{} {}: outputs differ", words.primitive, words.operation)));
+                return Err(Error::wrong(format!("{} {}: outputs differ", words.primitive, words.operation)));
             }
             let turns = take_turns(arguments.pairs.clamp(1, most_pairs), |is_ours| {
                 run(if is_ours { &mut one } else { &mut other })
@@ -146,17 +147,17 @@ fn command(program: &Path, words: &[&str], input: &Path, output: &Path) -> Comma
 pub(super) fn run(command: &mut Command) -> Outcome<f64> {
     let name = command.get_program().display().to_string();
     let began = Instant::now();
-    let ran = command.output().map_err(|error| Failure::io(&name, &error))?;
+    let ran = command.output().map_err(|error| Error::io(&name, &error))?;
     let seconds = began.elapsed().as_secs_f64();
     match ran.status.success() {
         true => Ok(seconds),
-        false => Err(Failure::wrong(format!("{name}: {}", String::from_utf8_lossy(&ran.stderr).trim_end()))),
+        false => Err(Error::wrong(format!("{name}: {}", String::from_utf8_lossy(&ran.stderr).trim_end()))),
     }
 }
 
 /// Writes noise, a block again and again: large files need not be in memory.
 fn write_noise(path: &Path, bytes: u64) -> Outcome {
-    let wrong = |error: std::io::Error| Failure::io(path.display(), &error);
+    let wrong = |error: std::io::Error| Error::io(path.display(), &error);
     let block = noise(BLOCK, 5);
     let mut file = File::create(path).map_err(wrong)?;
     (0..bytes / BLOCK as u64).try_for_each(|_| file.write_all(&block)).map_err(wrong)
@@ -164,7 +165,7 @@ fn write_noise(path: &Path, bytes: u64) -> Outcome {
 
 /// Whether two files have the same bytes.
 fn are_equal(one: &Path, other: &Path) -> Outcome<bool> {
-    let open = |path: &Path| File::open(path).map_err(|error| Failure::io(path.display(), &error));
+    let open = |path: &Path| File::open(path).map_err(|error| Error::io(path.display(), &error));
     let (one, other) = (open(one)?, open(other)?);
     let mut blocks = [Vec::new(), Vec::new()];
     loop {
@@ -172,7 +173,7 @@ fn are_equal(one: &Path, other: &Path) -> Outcome<bool> {
         for ((file, block), n) in [&one, &other].into_iter().zip(&mut blocks).zip(&mut n) {
             block.clear();
             let read = file.take(BLOCK as u64).read_to_end(block);
-            *n = read.map_err(|error| Failure::io("output", &error))?;
+            *n = read.map_err(|error| Error::io("output", &error))?;
         }
         if blocks[0] != blocks[1] {
             return Ok(false);

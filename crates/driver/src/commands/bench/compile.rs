@@ -4,8 +4,9 @@
 use super::{Measured, ours, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::engines::c_compiler;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use headrace::Error;
+use headrace::engines::c_compiler;
 use headrace_bench::contender::{Prepared, ROOM_BYTES};
 use headrace_bench::contest::noise;
 use headrace_bench::results::{Machine, Row, Status, Subject, Verdict};
@@ -38,18 +39,18 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
         for _ in 0..RUNS {
             let start = Instant::now();
             // Nothing that was read before is known to it.
-            let mut fresh = Context::new(context.terminal, context.roots.clone());
+            let mut fresh = Context::new(context.terminal, context.workspace.unread());
             let library = fresh.library()?;
             let spec = library.operation(SET, OPERATION);
-            let spec = spec.ok_or_else(|| Failure::wrong(format!("the library has no `{SET} {OPERATION}`")))?;
-            let first = spec.variant(None).ok_or_else(|| Failure::wrong("there is no variant"))?;
+            let spec = spec.ok_or_else(|| Error::wrong(format!("the library has no `{SET} {OPERATION}`")))?;
+            let first = spec.variant(None).ok_or_else(|| Error::wrong("there is no variant"))?;
             let made = ours::compile(&mut fresh, spec, first, &ours::Build::native(&compiler))?;
             let message = noise(64, 3);
             let mut output = vec![0; 64 + ROOM_BYTES];
             let opened = Prepared::open(&made.object, &format!("{SET} {OPERATION}"), &strings);
             opened
                 .and_then(|mut opened| opened.run(&message, &mut output))
-                .ok_or_else(|| Failure::wrong(format!("{SET} {OPERATION} fails")))?;
+                .ok_or_else(|| Error::wrong(format!("{SET} {OPERATION} fails")))?;
             seconds.push(start.elapsed().as_secs_f64());
             variant = made.variant.clone();
             engine = made.engine.clone();

@@ -4,9 +4,10 @@
 use super::{Measured, footprints, ours, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::embedded;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::toolchains::{Found, find, run, workshop, write_files};
+use headrace::Error;
+use headrace::embedded;
 use headrace_bench::contender::Strings;
 use headrace_bench::counts::{Count, CountRules, Counts, Processor};
 use headrace_bench::results::Machine;
@@ -50,7 +51,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
 /// Counts on processors with operating systems; nothing where none of their tools is here.
 fn counts(context: &mut Context) -> Outcome<Option<Counts>> {
     let rules = rules()?;
-    let folder = workshop().map_err(Failure::wrong)?;
+    let folder = workshop().map_err(Error::wrong)?;
     let mut places = Vec::new();
     for spec in &rules.processors {
         match place(spec, folder.path()) {
@@ -68,7 +69,7 @@ fn counts(context: &mut Context) -> Outcome<Option<Counts>> {
         for (set, operation) in measure.sets.iter().flat_map(|set| measure.operations.iter().map(move |one| (set, one)))
         {
             let spec = library.operation(set, operation);
-            let spec = spec.ok_or_else(|| Failure::wrong(format!("the library has no `{set} {operation}`")))?;
+            let spec = spec.ok_or_else(|| Error::wrong(format!("the library has no `{set} {operation}`")))?;
             context.terminal.status(&format!("counting {}", spec.full_name()));
             let mut contenders = Vec::new();
             for variant in spec.variants.iter().filter(|variant| measure.variants.contains(&variant.name)) {
@@ -81,7 +82,7 @@ fn counts(context: &mut Context) -> Outcome<Option<Counts>> {
                 });
             }
             for name in &measure.references {
-                let peer = peers.peers.get(name).ok_or_else(|| Failure::wrong(format!("no peer `{name}`")))?;
+                let peer = peers.peers.get(name).ok_or_else(|| Error::wrong(format!("no peer `{name}`")))?;
                 let adapter = peer.adapter.as_deref().unwrap_or_default();
                 let needed =
                     referee::adapters().into_iter().filter(|(file, _)| *file == adapter || file.ends_with(".h"));
@@ -93,7 +94,7 @@ fn counts(context: &mut Context) -> Outcome<Option<Counts>> {
                 });
             }
             let strings = referee::strings(&peers, set);
-            rows.extend(of_operation(spec, &contenders, &places, &strings, rules.bytes).map_err(Failure::wrong)?);
+            rows.extend(of_operation(spec, &contenders, &places, &strings, rules.bytes).map_err(Error::wrong)?);
         }
     }
     Ok(Some(Counts { rows, publication: rules.publication }))
@@ -101,7 +102,7 @@ fn counts(context: &mut Context) -> Outcome<Option<Counts>> {
 
 fn rules() -> Outcome<CountRules> {
     CountRules::parse(include_str!("../../../../../bench/embedded/rules.toml"))
-        .map_err(|problem| Failure::wrong(format!("bench/embedded/rules.toml: {problem}")))
+        .map_err(|problem| Error::wrong(format!("bench/embedded/rules.toml: {problem}")))
 }
 
 /// Looks for the tools of a processor, and makes a plugin that its emulator takes.

@@ -6,8 +6,9 @@ use super::embedded::{self, LIMIT};
 use super::{Measured, footprint_rules};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::toolchains::{run, workshop, write_files};
+use headrace::Error;
 use headrace_bench::footprints::{Contender, Footprint, FootprintRules, Footprints, Processor};
 use headrace_bench::machine::version_of;
 use headrace_bench::peers::built_folder;
@@ -44,13 +45,14 @@ struct Sources {
 /// Measures everything that the rules name, as far as it is here.
 pub fn measure(context: &mut Context, _: &BenchArgs, machine: &Machine) -> Outcome<Measured> {
     let rules = footprint_rules()?;
-    let folder = workshop().map_err(Failure::wrong)?;
+    let folder = workshop().map_err(Error::wrong)?;
     let folder = folder.path();
     let mut files = Files::new();
     for name in SHARED.iter().copied().chain(rules.contenders.iter().map(|contender| contender.adapter.as_str())) {
-        files.insert(name.to_owned(), crate::embedded::file(&format!("{PACKED}{name}")).unwrap_or_default().to_vec());
+        files
+            .insert(name.to_owned(), headrace::embedded::file(&format!("{PACKED}{name}")).unwrap_or_default().to_vec());
     }
-    write_files(folder, &files).map_err(Failure::wrong)?;
+    write_files(folder, &files).map_err(Error::wrong)?;
     let mut missing = Vec::new();
     let mut places = Vec::new();
     for spec in &rules.processors {
@@ -83,7 +85,7 @@ pub fn measure(context: &mut Context, _: &BenchArgs, machine: &Machine) -> Outco
                     missing.push(format!("{name}: {why}"));
                     continue;
                 }
-                Err(why) => return Err(Failure::wrong(format!("{name}: {why}"))),
+                Err(why) => return Err(Error::wrong(format!("{name}: {why}"))),
             }
         }
         let Some(sources) = known.get(&key) else { continue };
@@ -94,7 +96,7 @@ pub fn measure(context: &mut Context, _: &BenchArgs, machine: &Machine) -> Outco
             match of_contender(contender, sources, place, &rules, folder, &mut outputs) {
                 Ok(row) => rows.push(row),
                 Err(Wrong::Output(why)) => {
-                    return Err(Failure::wrong(format!("{name} on {}: {why}", place.spec.name)));
+                    return Err(Error::wrong(format!("{name} on {}: {why}", place.spec.name)));
                 }
                 Err(Wrong::Compiler(why)) => {
                     missing.push(format!("{name} on {}: it does not compile: {}", place.spec.name, reason(&why)));
@@ -308,7 +310,7 @@ mod tests {
         let mut seen: Vec<&str> = Vec::new();
         for contender in &rules.contenders {
             assert!(
-                crate::embedded::file(&format!("{PACKED}{}", contender.adapter)).is_some(),
+                headrace::embedded::file(&format!("{PACKED}{}", contender.adapter)).is_some(),
                 "{}",
                 contender.adapter
             );
@@ -317,7 +319,7 @@ mod tests {
                 seen.push(&contender.primitive);
             }
         }
-        assert!(SHARED.iter().all(|name| crate::embedded::file(&format!("{PACKED}{name}")).is_some()));
+        assert!(SHARED.iter().all(|name| headrace::embedded::file(&format!("{PACKED}{name}")).is_some()));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::Measured;
 use super::blocks::{Burst, SET};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use headrace::Error;
 use headrace_bench::measure::{Contender, median, take_turns};
 use headrace_bench::results::{Machine, Ratio, Row, Subject};
 use headrace_engine::Engine;
@@ -30,15 +31,15 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
     let mut add = Adder::new(context)?;
     let library = context.library()?;
     let spec = library.operation(SET, "encrypt");
-    let spec = spec.ok_or_else(|| Failure::wrong(format!("the library has no `{SET} encrypt`")))?;
-    let variant = spec.variant(None).ok_or_else(|| Failure::wrong("the operation has no network"))?;
+    let spec = spec.ok_or_else(|| Error::wrong(format!("the library has no `{SET} encrypt`")))?;
+    let variant = spec.variant(None).ok_or_else(|| Error::wrong("the operation has no network"))?;
     let network = context.elaborate(&variant.network.to_string(), &[])?;
-    let mut burst = Burst::new(spec, network.clone(), start(network)?).map_err(Failure::wrong)?;
+    let mut burst = Burst::new(spec, network.clone(), start(network)?).map_err(Error::wrong)?;
     let bytes = vec![0x5a; NETWORK_BYTES];
     let mut output = Vec::new();
     let mut contenders: Vec<Contender> = vec![Box::new(|| add.run()), Box::new(|| burst.encrypt(&bytes, &mut output))];
     let pairs = arguments.pairs as usize;
-    let times = take_turns(&mut contenders, pairs).map_err(Failure::wrong)?;
+    let times = take_turns(&mut contenders, pairs).map_err(Error::wrong)?;
     drop(contenders);
     let (adding, encrypting) = (&times[0], &times[1]);
     let subject = |primitive: &str, operation: &str, variant: &str, bytes: usize, verified: &str| Subject {
@@ -83,7 +84,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
 
 fn start(network: Arc<Network>) -> Outcome<Box<dyn Engine>> {
     let started = Interpreter::new(network, Options::default());
-    Ok(Box::new(started.map_err(|problems| Failure::wrong(crate::primitive::messages(&problems)))?))
+    Ok(Box::new(started.map_err(|problems| Error::wrong(headrace::primitive::messages(&problems)))?))
 }
 
 /// The tiny actor, fed from memory.
@@ -97,8 +98,8 @@ impl Adder {
     fn new(context: &mut Context) -> Outcome<Self> {
         let source = SourceText { display: "Add.cal".into(), text: ADD.into(), kind: SourceKind::Cal };
         let top = Top::Source(source, None);
-        let network = headrace_frontend::elaborate(&mut context.session, &context.roots, &top, &[]);
-        let network = network.ok_or_else(|| Failure::wrong("the measured actor has errors"))?;
+        let network = headrace_frontend::elaborate(&mut context.workspace.session, &context.workspace.roots, &top, &[]);
+        let network = network.ok_or_else(|| Error::wrong("the measured actor has errors"))?;
         let input = (0..TOKENS).map(|at| at as u8).collect();
         Ok(Self { engine: start(Arc::new(network))?, input, output: Vec::new() })
     }

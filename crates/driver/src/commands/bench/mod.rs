@@ -18,8 +18,10 @@ mod tls;
 
 use super::Context;
 use crate::cli::BenchArgs;
-use crate::failure::{Failure, Outcome, describe};
+use crate::failure::Outcome;
 use crate::output::{self, write_file};
+use headrace::Error;
+use headrace::error::describe;
 use headrace_bench::counts::{self, Counts};
 use headrace_bench::cycles;
 use headrace_bench::footprints::{FootprintRules, Footprints, table as footprint_table};
@@ -140,14 +142,14 @@ fn earlier(arguments: &BenchArgs, machine: &Machine, only_referee: bool) -> Outc
         return Ok(Measured::default());
     };
     if !only_referee {
-        return Err(Failure::usage("`--resume` is about rows beside other libraries: name operations, or `referee`"));
+        return Err(Error::usage("`--resume` is about rows beside other libraries: name operations, or `referee`"));
     }
     let results = read_results(path)?;
     let old = &results.machine;
     if (&old.cpu, &old.commit) != (&machine.cpu, &machine.commit) {
         let problem: &str =
             "was measured on another machine or by another version; without `--resume` it is begun anew";
-        return Err(Failure::wrong(format!("{}: {problem}", path.display())));
+        return Err(Error::wrong(format!("{}: {problem}", path.display())));
     }
     Ok(Measured {
         rows: results.rows,
@@ -163,11 +165,11 @@ fn earlier(arguments: &BenchArgs, machine: &Machine, only_referee: bool) -> Outc
 /// What footprints are measured of, and on what.
 fn footprint_rules() -> Outcome<FootprintRules> {
     FootprintRules::parse(include_str!("../../../../../bench/embedded/bare/rules.toml"))
-        .map_err(|problem| Failure::wrong(format!("bench/embedded/bare/rules.toml: {problem}")))
+        .map_err(|problem| Error::wrong(format!("bench/embedded/bare/rules.toml: {problem}")))
 }
 
 fn write_page(path: &Path, results: &Results) -> Outcome {
-    let page = page::page(results).map_err(Failure::wrong)?;
+    let page = page::page(results).map_err(Error::wrong)?;
     write_file(path, page.as_bytes())
 }
 
@@ -231,7 +233,7 @@ fn show_earlier(arguments: &BenchArgs) -> Outcome {
         write_page(path, results)?;
     }
     let Some(document) = &arguments.into else { return output::print(text.as_bytes()) };
-    let wrong = |problem: &str| Failure::wrong(format!("{}: {problem}", document.display()));
+    let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
     let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
     let with_tables = tables::replace(&old, "measurements", &text);
     let with_speeds = summary::renew(with_tables.as_ref().unwrap_or(&old), &all).map_err(|problem| wrong(&problem))?;
@@ -241,7 +243,7 @@ fn show_earlier(arguments: &BenchArgs) -> Outcome {
 
 /// Results as `--json` wrote them.
 pub fn read_results(path: &Path) -> Outcome<Results> {
-    let wrong = |problem: String| Failure::wrong(format!("{}: {problem}", path.display()));
+    let wrong = |problem: String| Error::wrong(format!("{}: {problem}", path.display()));
     let read = fs::read_to_string(path).map_err(|error| wrong(describe(&error)))?;
     Results::from_json(&read).map_err(wrong)
 }

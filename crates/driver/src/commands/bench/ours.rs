@@ -2,9 +2,10 @@
 //! interface of all contenders.
 
 use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::TemporaryFolder;
 use crate::toolchains::workshop;
+use headrace::Error;
 use headrace_bench::contender::Object;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_native::{Compiler, LocalTrials};
@@ -111,7 +112,7 @@ pub fn generate(
     let files =
         of_operations(&spec.set, &spec.title, &[(spec, &network)], &[], &options, &|_, _| ()).map_err(|problems| {
             context.show(&problems);
-            Failure::said()
+            Error::Told
         })?;
     Ok(Generated {
         files,
@@ -146,13 +147,13 @@ impl Generated {
 
 /// Generates and compiles a variant of an operation.
 pub fn compile(context: &mut Context, spec: &OperationSpec, variant: &VariantSpec, build: &Build) -> Outcome<Compiled> {
-    generate(context, spec, variant, build)?.compile().map_err(Failure::wrong)
+    generate(context, spec, variant, build)?.compile().map_err(Error::wrong)
 }
 
 /// The sources of a project with those of a contender around them, in one folder.
 fn contender(files: &Files, shim: &str) -> Files {
     let sources = files.iter().filter_map(|(path, bytes)| Some((path.strip_prefix("src/")?.to_owned(), bytes.clone())));
-    let header = crate::embedded::file("bench/peers/peer.h").unwrap_or_default();
+    let header = headrace::embedded::file("bench/peers/peer.h").unwrap_or_default();
     let around = [("shim.c", shim.as_bytes()), ("peer.h", header)];
     sources.chain(around.map(|(name, bytes)| (name.to_owned(), bytes.to_vec()))).collect()
 }

@@ -5,9 +5,11 @@
 use super::{Measured, ours, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::engines::c_compiler;
-use crate::failure::{Failure, Outcome, describe};
+use crate::failure::Outcome;
 use crate::output;
+use headrace::Error;
+use headrace::engines::c_compiler;
+use headrace::error::describe;
 use headrace_bench::contender::{Object, Prepared, ROOM_BYTES};
 use headrace_bench::contest::{Times, noise, timed_once};
 use headrace_bench::cycles;
@@ -49,12 +51,12 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     let mut measured = Measured::default();
     let mut references = Vec::new();
     for name in REFERENCES {
-        let spec = rules.peers.get(*name).ok_or_else(|| Failure::wrong(format!("no peer `{name}`")))?;
-        references.push((peers::find(name, spec, &referee::adapters()).map_err(Failure::missing)?, spec));
+        let spec = rules.peers.get(*name).ok_or_else(|| Error::wrong(format!("no peer `{name}`")))?;
+        references.push((peers::find(name, spec, &referee::adapters()).map_err(Error::missing)?, spec));
     }
     for (set, operation) in OPERATIONS {
         let spec = library.operation(set, operation);
-        let spec = spec.ok_or_else(|| Failure::wrong(format!("the library has no `{set} {operation}`")))?;
+        let spec = spec.ok_or_else(|| Error::wrong(format!("the library has no `{set} {operation}`")))?;
         context.terminal.status(&format!("measuring {}", spec.full_name()));
         let full = format!("{set} {operation}");
         let strings = referee::strings(&rules, set);
@@ -116,14 +118,14 @@ fn compare(contenders: &[Contender], operation: &str, strings: &headrace_bench::
     let Some((first, _)) = results.next() else { return Ok(()) };
     match results.find(|(result, _)| result.is_none() || *result != first) {
         None if first.is_some() => Ok(()),
-        None => Err(Failure::wrong(format!("{operation} fails"))),
-        Some((_, other)) => Err(Failure::wrong(format!("{operation}: {} gives another result", other.implementation))),
+        None => Err(Error::wrong(format!("{operation} fails"))),
+        Some((_, other)) => Err(Error::wrong(format!("{operation}: {} gives another result", other.implementation))),
     }
 }
 
 /// One run in a process of its own: seconds and cycles.
 fn separately(object: &Path, operation: &str) -> Outcome<(f64, f64)> {
-    let wrong = |problem: String| Failure::wrong(format!("a run of {operation}: {problem}"));
+    let wrong = |problem: String| Error::wrong(format!("a run of {operation}: {problem}"));
     let command = std::env::current_exe().map_err(|error| wrong(describe(&error)))?;
     let ran = Command::new(command).args(["bench", "--once"]).arg(object).arg(operation).output();
     let ran = ran.map_err(|error| wrong(describe(&error)))?;
@@ -139,11 +141,11 @@ fn separately(object: &Path, operation: &str) -> Outcome<(f64, f64)> {
 pub fn once(object: &Path, operation: &str) -> Outcome {
     let rules = referee::rules()?;
     let set = operation.split(' ').next().unwrap_or_default();
-    let object = Object::load(object).map_err(Failure::wrong)?;
-    let refused = || Failure::wrong(format!("`{operation}` cannot be opened"));
+    let object = Object::load(object).map_err(Error::wrong)?;
+    let refused = || Error::wrong(format!("`{operation}` cannot be opened"));
     let prepared = Prepared::open(&object, operation, &referee::strings(&rules, set)).ok_or_else(refused)?;
     cycles::pin();
     let time = timed_once(prepared, &noise(BYTES, u64::from(std::process::id())));
-    let (seconds, cycles) = time.ok_or_else(|| Failure::wrong("the run failed"))?;
+    let (seconds, cycles) = time.ok_or_else(|| Error::wrong("the run failed"))?;
     output::print(format!("{seconds:e} {cycles:e}\n").as_bytes())
 }

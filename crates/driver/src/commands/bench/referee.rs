@@ -4,9 +4,10 @@
 use super::{Measured, ours};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::embedded;
-use crate::engines::c_compiler;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use headrace::Error;
+use headrace::embedded;
+use headrace::engines::c_compiler;
 use headrace_bench::contender::{Prepared, Strings, TAG_BYTES};
 use headrace_bench::contest::{Entrant, Inputs, Load, Times, hold, noise};
 use headrace_bench::cycles;
@@ -29,7 +30,7 @@ const COMPARED: &[usize] = &[64, 1 << 10, 16 << 10];
 /// The rules that the command carries.
 pub fn rules() -> Outcome<Rules> {
     Rules::parse(include_str!("../../../../../bench/peers.toml"))
-        .map_err(|problem| Failure::wrong(format!("bench/peers.toml: {problem}")))
+        .map_err(|problem| Error::wrong(format!("bench/peers.toml: {problem}")))
 }
 
 /// The sources of the adapters, by file name.
@@ -80,11 +81,11 @@ pub fn measure(
     let rules = rules()?;
     let library = context.library()?;
     let selected: Vec<&str> = words.iter().map(String::as_str).collect();
-    let scope = library.select(&selected).map_err(|problem| context.usage(&problem))?;
+    let scope = library.select(&selected).map_err(|problem| Error::unknown(&problem))?;
     let in_scope = |point: &Point| scope.iter().any(|spec| spec.set == point.set && spec.name == point.operation);
     let points: Vec<Point> = points(&rules).filter(in_scope).collect();
     if points.is_empty() && !words.is_empty() {
-        return Err(Failure::usage(format!("no row of the referee is about `{}`", words.join(" ").escape_debug())));
+        return Err(Error::usage(format!("no row of the referee is about `{}`", words.join(" ").escape_debug())));
     }
     let compilers = match arguments.compilers.as_slice() {
         [] => vec![c_compiler()?.name()],
@@ -146,7 +147,7 @@ fn points(rules: &Rules) -> impl Iterator<Item = Point<'_>> {
 /// The operation that a row is about.
 fn operation<'l>(library: &'l Library, point: &Point) -> Outcome<&'l OperationSpec> {
     let found = library.operation(point.set, point.operation);
-    found.ok_or_else(|| Failure::wrong(format!("the library has no `{} {}`", point.set, point.operation)))
+    found.ok_or_else(|| Error::wrong(format!("the library has no `{} {}`", point.set, point.operation)))
 }
 
 /// How the messages of a row are given.
@@ -311,8 +312,8 @@ impl Referee<'_> {
             running.into_iter().map(|(key, thread)| (key, thread.join())).collect()
         });
         for (key, made) in compiled {
-            let made = made.map_err(|_| Failure::wrong("a thread that ran a compiler ended"))?;
-            self.compiled.insert(key, Rc::new(made.map_err(Failure::wrong)?));
+            let made = made.map_err(|_| Error::wrong("a thread that ran a compiler ended"))?;
+            self.compiled.insert(key, Rc::new(made.map_err(Error::wrong)?));
         }
         Ok(wanted.iter().filter_map(|key| self.compiled.get(key).map(Rc::clone)).collect())
     }
@@ -353,7 +354,7 @@ impl Referee<'_> {
                 return Ok(made);
             }
         }
-        Err(Failure::wrong(format!("nobody here can make messages for `{} {}`", point.set, point.operation)))
+        Err(Error::wrong(format!("nobody here can make messages for `{} {}`", point.set, point.operation)))
     }
 
     fn entrants(&self, prepared: &mut Vec<Prepared>, load: Load) -> Vec<Entrant> {
@@ -372,7 +373,7 @@ impl Referee<'_> {
         let bounds: Vec<bool> = sides.iter().map(|side| self.is_bound(side)).collect();
         for bytes in COMPARED {
             let load = Load { bytes: *bytes, messages: point.row.messages, piece: point.row.pieces };
-            let messages = self.messages(point, spec, load).map_err(|failure| failure.message)?;
+            let messages = self.messages(point, spec, load).map_err(|error| error.to_string())?;
             let input = Load { bytes: messages.first().map_or(0, Vec::len), ..load };
             let inputs = Inputs::new(&messages);
             let mut entrants = self.entrants(prepared, load);
@@ -481,13 +482,13 @@ impl Referee<'_> {
 mod tests {
     use super::*;
     use crate::cli::Colour;
-    use crate::roots::Roots;
     use crate::terminal::Terminal;
+    use headrace::Workspace;
     use headrace_library::Role;
 
     #[test]
     fn every_row_is_about_operations_of_the_library_with_strings_of_legal_lengths() {
-        let mut context = Context::new(Terminal::new(Colour::Never), Roots::new(&[]));
+        let mut context = Context::new(Terminal::new(Colour::Never), Workspace::default());
         let library = context.library().expect("the library can be read");
         let rules = rules().expect("the rules can be read");
         let mut seen = 0;

@@ -3,10 +3,11 @@
 
 use super::ours::{Build, Compiled, generate};
 use crate::commands::Context;
-use crate::embedded;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::TemporaryFolder;
 use crate::toolchains::{self, Found};
+use headrace::Error;
+use headrace::embedded;
 use headrace_bench::contender::{Object, Prepared, ROOM_BYTES, Strings};
 use headrace_bench::contest::{Entrant, Inputs, Load, Side};
 use headrace_bench::peers::built_folder;
@@ -151,10 +152,10 @@ pub fn c_sides(context: &mut Context, work: &Work, compilers: &[String], fused: 
     });
     let mut entries = Vec::new();
     for (who, made) in compiled {
-        let made = made.map_err(|_| Failure::wrong("a thread that ran a compiler ended"))?.map_err(Failure::wrong)?;
+        let made = made.map_err(|_| Error::wrong("a thread that ran a compiler ended"))?.map_err(Error::wrong)?;
         entries.push(Entry {
             who,
-            side: work.loaded(&made.object).map_err(|(_, why)| Failure::wrong(why))?,
+            side: work.loaded(&made.object).map_err(|(_, why)| Error::wrong(why))?,
             implementation: "headrace".into(),
             engine: made.engine.clone(),
             _folder: None,

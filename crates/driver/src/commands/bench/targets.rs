@@ -8,9 +8,10 @@ use super::target_sides::{Entry, Who, Work, c_sides, ours, theirs, version};
 use super::{Measured, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
-use crate::primitive::Runner;
+use crate::failure::Outcome;
 use crate::toolchains::{self, Found};
+use headrace::Error;
+use headrace::primitive::Runner;
 use headrace_bench::contender::Strings;
 use headrace_bench::contest::{Side, Times, hold_sides, noise};
 use headrace_bench::cycles;
@@ -41,7 +42,7 @@ const TURNS: usize = 5;
 /// The rules that the command carries.
 pub fn rules() -> Outcome<TargetRules> {
     TargetRules::parse(include_str!("../../../../../bench/targets.toml"))
-        .map_err(|problem| Failure::wrong(format!("bench/targets.toml: {problem}")))
+        .map_err(|problem| Error::wrong(format!("bench/targets.toml: {problem}")))
 }
 
 /// A target that takes part.
@@ -62,7 +63,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     let library = context.library()?;
     let targets = chosen(&rules, arguments)?;
     if targets.iter().all(|chosen| chosen.c.is_none()) {
-        return Err(Failure::missing("there is no C compiler: apt-get install gcc libc6-dev"));
+        return Err(Error::missing("there is no C compiler: apt-get install gcc libc6-dev"));
     }
     let sizes = sizes(&targets, arguments);
     let mut measured = Measured { shows_rows: true, ..Measured::default() };
@@ -75,9 +76,9 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     for operation in operations(&rules, arguments)? {
         let spec = library.operation(&operation.set, &operation.operation);
         let name = format!("{} {}", operation.set, operation.operation);
-        let spec = spec.ok_or_else(|| Failure::usage(format!("the library has no `{}`", name.escape_debug())))?;
+        let spec = spec.ok_or_else(|| Error::usage(format!("the library has no `{}`", name.escape_debug())))?;
         let variant = spec.variant(operation.variant.as_deref());
-        let variant = variant.ok_or_else(|| Failure::wrong(format!("`{name}` has no such variant")))?;
+        let variant = variant.ok_or_else(|| Error::wrong(format!("`{name}` has no such variant")))?;
         let network = context.elaborate(&variant.network.to_string(), &[])?;
         for (bytes, targets) in &sizes {
             let strings = referee::strings(&lengths, &operation.set);
@@ -109,7 +110,7 @@ pub fn speeds(context: &mut Context, spec: &OperationSpec, strings: Strings, mes
     let is_it = |rule: &&OperationRule| rule.set == spec.set && rule.operation == spec.name;
     let named = rules.operations.iter().find(is_it).and_then(|rule| rule.variant.as_deref());
     let variant = spec.variant(named).or(spec.variant(None));
-    let variant = variant.ok_or_else(|| Failure::wrong(format!("`{}` has no variant", spec.full_name())))?;
+    let variant = variant.ok_or_else(|| Error::wrong(format!("`{}` has no variant", spec.full_name())))?;
     let network = context.elaborate(&variant.network.to_string(), &[])?;
     let work = Work { spec, variant, network: &network, strings, message: message.to_vec() };
     let mut speeds = Vec::new();
@@ -149,7 +150,7 @@ fn chosen<'r>(rules: &'r TargetRules, arguments: &BenchArgs) -> Outcome<Vec<Chos
     if let Some(unknown) = named.iter().find(|name| !has(name)) {
         let known: Vec<&str> = rules.targets.keys().map(String::as_str).collect();
         let unknown = unknown.escape_debug();
-        return Err(Failure::usage(format!("`{unknown}` is not measured; there are {}", known.join(", "))));
+        return Err(Error::usage(format!("`{unknown}` is not measured; there are {}", known.join(", "))));
     }
     let mut targets = Vec::new();
     for target in headrace_targets::ALL {
@@ -162,7 +163,7 @@ fn chosen<'r>(rules: &'r TargetRules, arguments: &BenchArgs) -> Outcome<Vec<Chos
             None => Err("nothing builds its projects".into()),
         };
         if let (Err(why), false) = (&found, named.is_empty()) {
-            return Err(Failure::missing(why.clone()));
+            return Err(Error::missing(why.clone()));
         }
         let candidates = if arguments.compilers.is_empty() { &rule.c } else { &arguments.compilers };
         let c = candidates.iter().find(|name| Compiler::named(name).is_some()).cloned();
@@ -178,7 +179,7 @@ fn operations(rules: &TargetRules, arguments: &BenchArgs) -> Outcome<Vec<Operati
     }
     let rule = |named: &String| {
         let (set, operation) = named.trim().split_once(' ').ok_or_else(|| {
-            Failure::usage(format!("`{}` is not a parameter set and an operation", named.escape_debug()))
+            Error::usage(format!("`{}` is not a parameter set and an operation", named.escape_debug()))
         })?;
         let known =
             rules.operations.iter().find(|rule| (rule.set.as_str(), rule.operation.as_str()) == (set, operation));
@@ -227,7 +228,7 @@ fn one(context: &mut Context, arguments: &BenchArgs, work: &Work, targets: &[&Ch
         // Ours in C is what the others are compared with, and comes first.
         entries.splice(..0, c_sides(context, work, &compilers, !arguments.unfused)?);
     }
-    let judged = compare(work, &mut entries, &mut absent).map_err(Failure::wrong)?;
+    let judged = compare(work, &mut entries, &mut absent).map_err(Error::wrong)?;
     context.terminal.status(&format!("measuring {name} over {} bytes", work.message.len()));
     let times = turns(&mut entries, arguments.pairs as usize);
     for (entry, times) in entries.iter().zip(&times) {
@@ -327,7 +328,7 @@ fn compare(work: &Work, entries: &mut Vec<Entry>, absent: &mut Vec<(Who, Status,
 fn judged(work: &Work) -> Result<Vec<u8>, String> {
     let Work { spec, network, .. } = work;
     let interpreter = Interpreter::new((*network).clone(), headrace_interp::Options::default());
-    let interpreter = interpreter.map_err(|problems| crate::primitive::messages(&problems))?;
+    let interpreter = interpreter.map_err(|problems| headrace::primitive::messages(&problems))?;
     let mut message = Message::new().with(Role::Input, work.message[..JUDGED_BYTES.min(work.message.len())].to_vec());
     for (role, bytes) in [(Role::Key, &work.strings.key), (Role::Iv, &work.strings.iv), (Role::Nonce, &work.strings.iv)]
     {

@@ -9,8 +9,9 @@
 use super::{Measured, ours, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::engines::c_compiler;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use headrace::Error;
+use headrace::engines::c_compiler;
 use headrace_bench::contender::{Buffer, Prepared, ROOM_BYTES};
 use headrace_bench::contest::{APART, Times, noise};
 use headrace_bench::cycles;
@@ -78,8 +79,8 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
         (0..).map(|power| 1 << power).take_while(|n| *n as usize <= machine.cores.max(1)).collect();
     for (set, operation, sizes, row_bytes) in SUBJECTS {
         let spec = library.operation(set, operation);
-        let spec = spec.ok_or_else(|| Failure::wrong(format!("the library has no `{set} {operation}`")))?;
-        let variant = spec.variant(None).ok_or_else(|| Failure::wrong("there is no variant"))?;
+        let spec = spec.ok_or_else(|| Error::wrong(format!("the library has no `{set} {operation}`")))?;
+        let variant = spec.variant(None).ok_or_else(|| Error::wrong("there is no variant"))?;
         context.terminal.status(&format!("compiling {}", spec.full_name()));
         let build = ours::Build { fused: !arguments.unfused, tuned: arguments.tune, ..ours::Build::native(&compiler) };
         let compiled = ours::compile(context, spec, variant, &build)?;
@@ -95,7 +96,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
             if let (Some(sides), Some(one), Some(other)) = (&mut sides, open(), open()) {
                 sides.extend([Side::Apart(Box::new([one, other])), Side::Copied(1), Side::Copied(ROW_THREADS)]);
             }
-            let sides = sides.ok_or_else(|| Failure::wrong(format!("`{}` cannot be opened", spec.full_name())))?;
+            let sides = sides.ok_or_else(|| Error::wrong(format!("`{}` cannot be opened", spec.full_name())))?;
             let turns = take_turns(sides, *bytes, arguments.pairs as usize)?;
             for (n, times) in n_threads.iter().zip(&turns.times) {
                 let subject = Subject {
@@ -138,13 +139,13 @@ fn take_turns(mut sides: Vec<Side>, bytes: usize, pairs: usize) -> Outcome<Turns
     for side in &mut sides {
         let Side::Threads(one, n) = side else { continue };
         if !one.set_threads(*n) {
-            return Err(Failure::wrong("the project takes no number of threads"));
+            return Err(Error::wrong("the project takes no number of threads"));
         }
-        let fails = || Failure::wrong(format!("{n} threads fail"));
+        let fails = || Error::wrong(format!("{n} threads fail"));
         let made = one.run(input.bytes(), output.bytes_mut()).ok_or_else(fails)?;
         let made = output.bytes().get(..made).ok_or_else(fails)?;
         if expected.get_or_insert_with(|| made.to_vec()) != made {
-            return Err(Failure::wrong(format!("{n} threads give another result")));
+            return Err(Error::wrong(format!("{n} threads give another result")));
         }
         output.bytes_mut().fill(0);
     }
@@ -158,7 +159,7 @@ fn take_turns(mut sides: Vec<Side>, bytes: usize, pairs: usize) -> Outcome<Turns
             let mut best = f64::INFINITY;
             for _ in 0..ATTEMPTS {
                 let (start, on_processor) = (Instant::now(), measure::seconds());
-                side.run(input.bytes(), output.bytes_mut()).ok_or_else(|| Failure::wrong("a run fails"))?;
+                side.run(input.bytes(), output.bytes_mut()).ok_or_else(|| Error::wrong("a run fails"))?;
                 let (seconds, worked) = (start.elapsed().as_secs_f64(), measure::seconds() - on_processor);
                 if seconds < best {
                     best = seconds;

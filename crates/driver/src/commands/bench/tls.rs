@@ -9,8 +9,9 @@ use super::command::run;
 use super::processes::{Job, openssl, take_turns};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::TemporaryFolder;
+use headrace::Error;
 use headrace_bench::machine::version_of;
 use headrace_bench::results::{Machine, Subject};
 use std::fs::File;
@@ -57,7 +58,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     };
     let hindrance = match &other {
         None => Some("openssl is missing: apt-get install openssl"),
-        Some(_) if !context.is_plain() => {
+        Some(_) if !context.workspace.is_plain() => {
             Some("it is about the command with its own library: without -L and --orcc-widths")
         }
         Some(_) if version_of("make").is_none() => Some("make is missing: apt-get install make"),
@@ -89,7 +90,7 @@ struct Connection<'a> {
 impl Connection<'_> {
     /// Makes a key, a certificate and the provider.
     fn new(folder: &Path) -> Outcome<Connection<'_>> {
-        let own = std::env::current_exe().map_err(|error| Failure::io("this command", &error))?;
+        let own = std::env::current_exe().map_err(|error| Error::io("this command", &error))?;
         let mut build = Command::new(own);
         build.args(["build", "aes128-gcm", "chacha20-poly1305", "--target", "openssl", "-o", "provider"]);
         run(build.current_dir(folder))?;
@@ -100,7 +101,7 @@ impl Connection<'_> {
         let connection = Connection { folder };
         // Zeros, which are nowhere: a letter at the beginning of a line may be a command to the client.
         let input = File::create(connection.input()).and_then(|file| file.set_len(BYTES));
-        input.map_err(|error| Failure::io(connection.input().display(), &error))?;
+        input.map_err(|error| Error::io(connection.input().display(), &error))?;
         Ok(connection)
     }
 
@@ -125,12 +126,12 @@ impl Connection<'_> {
         // From the run before.
         std::fs::remove_file(&served).ok();
         let place = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let place = place.map_err(|error| Failure::io("the loopback", &error))?.to_string();
+        let place = place.map_err(|error| Error::io("the loopback", &error))?.to_string();
         let mut server = self.openssl(&["s_server", "-accept", &place, "-quiet", "-naccept", "1"], is_ours);
         server.args(["-cert", "certificate.pem", "-key", "key.pem"]).args(suite);
         // It ends where its input does.
         let mut server = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let server = server.as_mut().map_err(|error| Failure::io("openssl", error))?;
+        let server = server.as_mut().map_err(|error| Error::io("openssl", error))?;
         let output = server.stdout.take();
         let counted = std::thread::spawn(move || {
             let (mut n, mut bytes) = (0_u64, vec![0; 1 << 16]);
@@ -141,11 +142,11 @@ impl Connection<'_> {
             n
         });
         sleep(Duration::from_millis(300));
-        let input = File::open(self.input()).map_err(|error| Failure::io(self.input().display(), &error))?;
+        let input = File::open(self.input()).map_err(|error| Error::io(self.input().display(), &error))?;
         let mut client = self.openssl(&["s_client", "-connect", &place, "-quiet", "-no_ign_eof"], is_ours);
         client.args(suite).stdin(input).stdout(Stdio::null()).stderr(Stdio::null());
         let began = Instant::now();
-        let ended = client.status().map_err(|error| Failure::io("openssl", &error));
+        let ended = client.status().map_err(|error| Error::io("openssl", &error));
         while server.try_wait().is_ok_and(|ended| ended.is_none()) {
             if began.elapsed().as_secs() > PATIENCE || ended.is_err() {
                 server.kill().ok();
@@ -156,14 +157,14 @@ impl Connection<'_> {
         ended?;
         let arrived = counted.join().unwrap_or(0);
         if arrived != BYTES {
-            return Err(Failure::wrong(format!("{}: {arrived} of {BYTES} bytes arrived", suite.join(" "))));
+            return Err(Error::wrong(format!("{}: {arrived} of {BYTES} bytes arrived", suite.join(" "))));
         }
         let served = std::fs::read_to_string(served).unwrap_or_default();
         let of_line = |line: &str| line.rsplit(' ').next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
         let through: u64 = served.lines().map(of_line).sum();
         // Both sides have each byte once.
         if is_ours != (through >= 2 * BYTES) || !is_ours && through > 0 {
-            return Err(Failure::wrong(format!("{}: {through} bytes went through the provider", suite.join(" "))));
+            return Err(Error::wrong(format!("{}: {through} bytes went through the provider", suite.join(" "))));
         }
         Ok(seconds)
     }

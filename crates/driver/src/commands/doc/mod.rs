@@ -5,10 +5,11 @@ mod sections;
 
 use super::Context;
 use crate::cli::DocArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::picture;
 use crate::project_folder::{self, Beside};
 use crate::terminal::plural;
+use headrace::Error;
 use headrace_bench::results::Results;
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::manifest::{Manifest, Shape};
@@ -56,7 +57,7 @@ fn primitive_page(
     if let Some(weaknesses) = &manifest.weaknesses {
         let _ = writeln!(body, "<p class=\"warning\"><strong>Weaknesses:</strong> {}</p>", sentence(weaknesses));
     }
-    if let Some((_, Ok(readme))) = context.roots.text(&format!("{}/README.md", manifest.folder)) {
+    if let Some((_, Ok(readme))) = context.workspace.roots.text(&format!("{}/README.md", manifest.folder)) {
         let _ = writeln!(body, "<section class=\"readme\">{}</section>", markdown(&readme, library));
     }
     let operations: Vec<&OperationSpec> =
@@ -103,9 +104,9 @@ fn pictures(context: &mut Context, body: &mut String, spec: &OperationSpec, draw
             text(&network)
         );
         if drawn.insert(variant.network.entity.clone()) {
-            let top = context.hierarchy(&network, &[]).map_err(|failure| match failure.message.as_str() {
-                "" => Failure::wrong(format!("`{network}` has errors")),
-                _ => failure,
+            let top = context.hierarchy(&network, &[]).map_err(|error| match error {
+                Error::Told => Error::wrong(format!("`{network}` has errors")),
+                error => error,
             })?;
             let _ = writeln!(body, "<figure>{}</figure>", picture::draw(&network, &top, PICTURE_DEPTH));
         }

@@ -233,6 +233,6 @@ fn library(device: &Device) -> Result<Option<String>, String> {
     let Some(library) = &device.library else { return Ok(None) };
     let read = std::fs::read_to_string(&library.path);
     read.map(Some).map_err(|error| {
-        format!("{}: {} (apt-get install {})", library.path, crate::failure::describe(&error), library.package)
+        format!("{}: {} (apt-get install {})", library.path, headrace::error::describe(&error), library.package)
     })
 }

@@ -17,11 +17,13 @@ mod tools;
 
 use super::Context;
 use crate::cli::SynthArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{self, write_file};
 use crate::progress::{Progress, Unit};
 use crate::project_folder::{self, Beside};
 use flow::{Flow, Mapped, Read};
+use headrace::Error;
+use headrace::build::hardware_words;
 use headrace_bench::hardware::{self, Core, Cycles};
 use headrace_bench::machine;
 use headrace_bench::results::Results;
@@ -59,7 +61,7 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
         if let Some(source) = sources.iter().find(|source| source.test_bench().is_none()) {
             let name = source.name();
             let what = format!("--simulate: {name} has no bench; --like names an operation that has one");
-            return Err(Failure::usage(what));
+            return Err(Error::usage(what));
         }
         for device in devices.iter().filter(|device| models(device).is_none()) {
             let what = format!("netlists for {} are not simulated: there are no models of its cells", device.name);
@@ -74,7 +76,7 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
     if simulator.is_none() {
         let what = "there is no iverilog and no verilator on the path (apt-get install iverilog)";
         if arguments.simulate {
-            return Err(Failure::missing(format!("{what}: --simulate needs one")));
+            return Err(Error::missing(format!("{what}: --simulate needs one")));
         }
         if sources.iter().any(|source| source.test_bench().is_some()) {
             context.terminal.note(&format!("cycles are not measured: {what}"));
@@ -110,12 +112,12 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
 fn devices(arguments: &SynthArgs) -> Outcome<Vec<&'static Device>> {
     let mut devices: Vec<&'static Device> = Vec::new();
     for name in &arguments.devices {
-        let found = device::named(name).ok_or_else(|| Failure::usage(format!("there is no device `{name}`")))?;
+        let found = device::named(name).ok_or_else(|| Error::usage(format!("there is no device `{name}`")))?;
         if devices.iter().all(|other| other.name != found.name) {
             devices.push(found);
         }
         if let Some(library) = found.library.as_ref().filter(|library| !Path::new(&library.path).exists()) {
-            return Err(Failure::missing(format!(
+            return Err(Error::missing(format!(
                 "{name} needs {}, which is not here (apt-get install {})",
                 library.path, library.package
             )));
@@ -158,7 +160,7 @@ fn command(arguments: &SynthArgs) -> String {
     option("bits", arguments.bits.map(|bits| bits.to_string()));
     option("cycles", arguments.cycles.map(|cycles| cycles.to_string()));
     option("like", arguments.like.clone());
-    words.extend(arguments.hardware.words());
+    words.extend(hardware_words(&arguments.hardware.options()));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
     words.extend(arguments.simulate.then(|| "--simulate".to_owned()));
     words.extend(arguments.allow_constant.then(|| "--allow-constant".to_owned()));
@@ -301,7 +303,7 @@ impl Run<'_> {
         for (at, ((core, device), mapped)) in pairs.iter().zip(&mapped).enumerate() {
             let (source, read) = cores[*core];
             let placed = by_pair.remove(&at).unwrap_or_default();
-            let named = |why: String| Failure::wrong(format!("{}on {}: {why}", of(source), device.name));
+            let named = |why: String| Error::wrong(format!("{}on {}: {why}", of(source), device.name));
             let mut row = self.flow.figures(source, read, device, mapped, placed).map_err(named)?;
             row.cycles.clone_from(&cycles[*core]);
             row.netlist_verified = verified.remove(&at);

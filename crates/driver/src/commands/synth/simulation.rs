@@ -2,7 +2,8 @@
 //! and of what it was mapped to.
 
 use super::steps::{Steps, digest};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use headrace::Error;
 use headrace_bench::hardware::Cycles;
 use headrace_bench::machine::version_of;
 use headrace_targets::project::Files;
@@ -90,7 +91,7 @@ impl TestBench {
             let Ok(listed) = std::fs::read_dir(folder.join(inner)) else { return Ok(None) };
             for path in listed.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
                 let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                let bytes = std::fs::read(&path).map_err(|error| Failure::io(path.display(), &error))?;
+                let bytes = std::fs::read(&path).map_err(|error| Error::io(path.display(), &error))?;
                 files.insert(format!("{inner}/{name}"), bytes);
             }
         }
@@ -100,7 +101,7 @@ impl TestBench {
         let named = text.split_once("$readmemh(\"").and_then(|(_, rest)| Some(rest.split_once('"')?.0));
         let prefix = named.and_then(|path| Some(path.split_once("kat/")?.0)).unwrap_or_default();
         if Path::new(prefix).components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
-            return Err(Failure::wrong(format!("{}: its bench reads files outside of it", folder.display())));
+            return Err(Error::wrong(format!("{}: its bench reads files outside of it", folder.display())));
         }
         for (path, _) in &mut bench.files {
             *path = format!("{prefix}{path}");

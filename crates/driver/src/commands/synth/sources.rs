@@ -2,10 +2,14 @@
 //! that tells how many cycles messages take in each.
 
 use super::simulation::TestBench;
-use crate::cli::{BuildArgs, SynthArgs};
-use crate::commands::{Context, build};
-use crate::failure::{Failure, Outcome};
-use crate::reading::read_at_most;
+use crate::cli::SynthArgs;
+use crate::commands::Context;
+use crate::failure::Outcome;
+use headrace::Error;
+use headrace::build::answers::interpreted_answer;
+use headrace::build::recording::record;
+use headrace::build::{self, Build};
+use headrace::reading::read_at_most;
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Library, OperationSpec};
@@ -96,40 +100,27 @@ pub(super) fn all(context: &mut Context, arguments: &SynthArgs) -> Outcome<Vec<S
 
 /// The target whose projects are measured.
 fn target() -> Outcome<&'static Target> {
-    let found = headrace_targets::ALL.iter().find(|target| target.name == "verilog");
-    found.ok_or_else(|| Failure::wrong("there is no target `verilog`"))
+    Ok(build::target("verilog")?)
 }
 
 /// What `headrace build` would have been told.
-fn build_arguments(arguments: &SynthArgs, name: &str, operation: Option<&str>) -> BuildArgs {
+fn build_of(arguments: &SynthArgs, name: &str, operation: Option<&str>) -> Outcome<Build> {
     let is_operation = operation.is_some();
-    BuildArgs {
-        networks: vec![name.to_owned()],
-        target: "verilog".into(),
-        output: None,
-        parameters: if is_operation { Vec::new() } else { arguments.parameters.clone() },
-        fifo: arguments.fifo,
+    Ok(Build {
+        parameters: if is_operation { Vec::new() } else { Context::parameters(&arguments.parameters)? },
+        fifo_tokens: arguments.fifo,
         variant: arguments.variant.clone().filter(|_| is_operation),
         operations: operation.map(str::to_owned).into_iter().collect(),
-        prefix: None,
-        name: None,
-        unfused: arguments.unfused,
-        hardware: arguments.hardware,
-        small: false,
-        main: false,
-        tune: false,
-        passes: Vec::new(),
-        pass_limit: None,
-        force: false,
-    }
+        fused: !arguments.unfused,
+        hardware: arguments.hardware.options(),
+        ..Build::new(target()?, &[name])
+    })
 }
 
 /// The operations of a parameter set.
 fn of_set(context: &mut Context, library: &Library, name: &str, arguments: &SynthArgs) -> Outcome<Vec<Source>> {
     if !arguments.parameters.is_empty() {
-        return Err(Failure::usage(
-            "--set is for networks and Verilog; parameter sets of the library have their values",
-        ));
+        return Err(Error::usage("--set is for networks and Verilog; parameter sets of the library have their values"));
     }
     let target = target()?;
     let mut sources = Vec::new();
@@ -141,7 +132,7 @@ fn of_set(context: &mut Context, library: &Library, name: &str, arguments: &Synt
             all.iter().filter(wanted).copied().filter(|spec| !(target.offers)(spec).is_empty()).collect();
         if meant.is_empty() {
             let known: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
-            return Err(Failure::usage(format!(
+            return Err(Error::usage(format!(
                 "`{set}` has no operation `{}` with an interface; there are {}",
                 arguments.operations.join("`, `"),
                 known.join(", ")
@@ -164,10 +155,11 @@ fn of_operation(
     let target = target()?;
     let variant = spec.variant(arguments.variant.as_deref()).ok_or_else(|| {
         let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
-        Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
+        Error::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
     })?;
     let network = context.elaborate(&variant.network.to_string(), &[])?;
-    let mut answers = build::known_answers(context, library, &[(spec, network.clone())])?;
+    let answers = context.workspace.known_answers(library, &[spec]);
+    let mut answers = context.told(answers)?;
     let is_short = |answer: &KnownAnswer| {
         let strings = answer.strings.values().chain(answer.expected.iter().flat_map(|expected| expected.values()));
         strings.map(Vec::len).sum::<usize>() <= MOST_KNOWN_BYTES
@@ -177,18 +169,18 @@ fn of_operation(
     let mut blocks = vec![None; answers.len()];
     let block_bytes = block_bytes(spec);
     for (n, message) in measured_messages(spec, block_bytes) {
-        let answer = build::interpreted_answer(0, spec, &network, &message);
+        let answer = interpreted_answer(0, spec, &network, &message);
         if let Some(answer) = answer.filter(|answer| (target.holds)(spec, &network, answer)) {
             answers.push(answer);
             blocks.push(Some(n));
         }
     }
-    let built = build::options(&build_arguments(arguments, &spec.set, Some(&spec.name)))?;
+    let built = build_of(arguments, &spec.set, Some(&spec.name))?.options()?;
     let title = format!("{}, {}", spec.title, spec.set);
     let made = (target.of_operations)(&spec.set, &title, &[(spec, &network)], &answers, &built, &|_, _| {});
     let files = made.map_err(|problems| {
         context.show(&problems);
-        Failure::said()
+        Error::Told
     })?;
     let bits = block_bytes.map_or_else(|| word_bits(spec, &network), |bytes| 8 * bytes);
     let bench = TestBench::of_project(&files, &format!("{}/", spec.name), blocks, bits);
@@ -249,13 +241,13 @@ fn measured_messages(spec: &OperationSpec, block_bytes: Option<u64>) -> Vec<(u64
 /// A network, in the bench that its recorded run makes.
 fn of_network(context: &mut Context, name: &str, arguments: &SynthArgs) -> Outcome<Source> {
     let target = target()?;
-    let made = target.of_network.ok_or_else(|| Failure::wrong("target verilog makes nothing of networks"))?;
+    let made = target.of_network.ok_or_else(|| Error::wrong("target verilog makes nothing of networks"))?;
     let network: Arc<Network> = context.elaborate(name, &arguments.parameters)?;
-    let built = build::options(&build_arguments(arguments, name, None))?;
-    let recording = build::record(&network, arguments.fifo);
+    let built = build_of(arguments, name, None)?.options()?;
+    let recording = record(&network, arguments.fifo);
     let files = made(&network, recording.as_ref(), &built).map_err(|problems| {
         context.show(&problems);
-        Failure::said()
+        Error::Told
     })?;
     let bench = TestBench::of_project(&files, "", Vec::new(), 0);
     Ok(Source {
@@ -310,12 +302,12 @@ fn is_verilog(path: &Path) -> bool {
 const MOST_BYTES: u64 = 64 << 20;
 
 fn read(path: &Path) -> Outcome<Vec<u8>> {
-    read_at_most(path, MOST_BYTES).map_err(Failure::wrong)
+    read_at_most(path, MOST_BYTES).map_err(Error::wrong)
 }
 
 /// Files of a folder, sorted; not those below it.
 fn listed(folder: &Path) -> Outcome<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Failure::io(folder.display(), &error);
+    let failed = |error: std::io::Error| Error::io(folder.display(), &error);
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -332,20 +324,20 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
     let parameters = Context::parameters(&arguments.parameters)?;
     let plain = |name: &str, what: &str| match is_plain(name) {
         true => Ok(()),
-        false => Err(Failure::usage(format!(
+        false => Err(Error::usage(format!(
             "{what} `{}`: a name with letters, digits, `_`, `-`, `.` and `$` is wanted",
             name.escape_debug()
         ))),
     };
     if !parameters.is_empty() && arguments.top.is_none() {
-        return Err(Failure::usage("--set: --top says whose parameters of the Verilog are meant"));
+        return Err(Error::usage("--set: --top says whose parameters of the Verilog are meant"));
     }
     for (name, value) in &parameters {
         plain(name, "--set")?;
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '\'' | '_' | '-' | '"');
         if value.is_empty() || !value.chars().all(fits) {
             let wrong = value.escape_debug();
-            return Err(Failure::usage(format!("--set {name}: `{wrong}` is no number and no string of Verilog")));
+            return Err(Error::usage(format!("--set {name}: `{wrong}` is no number and no string of Verilog")));
         }
     }
     arguments.top.iter().try_for_each(|top| plain(top, "--top"))?;
@@ -360,7 +352,7 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
         false => vec![path.to_owned()],
     };
     if wanted.is_empty() {
-        return Err(Failure::wrong(format!(
+        return Err(Error::wrong(format!(
             "{}: there is no Verilog (.v, .sv) in it or in its folder rtl",
             path.display()
         )));
@@ -382,7 +374,7 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
         (None, false) => None,
     };
     if !parameters.is_empty() && bench.is_some() {
-        return Err(Failure::usage(
+        return Err(Error::usage(
             "--set: the bench knows no parameters; measure the core without it, by --bits and --cycles, or write them into the Verilog",
         ));
     }
@@ -390,7 +382,7 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
     if let Some(bench) = &mut bench {
         bench.is_new_verilog = files.iter().any(|(name, _)| name.ends_with(".sv"));
     }
-    let absolute = std::path::absolute(path).map_err(|error| Failure::io(path.display(), &error))?;
+    let absolute = std::path::absolute(path).map_err(|error| Error::io(path.display(), &error))?;
     let name = if path.is_dir() { absolute.file_name() } else { absolute.file_stem() };
     let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Source {
@@ -410,14 +402,14 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
 /// The bench of an operation, for Verilog whose ports are those of our module.
 fn bench_of(context: &mut Context, library: &Library, set: &str, arguments: &SynthArgs) -> Outcome<TestBench> {
     let [operation] = arguments.operations.as_slice() else {
-        return Err(Failure::usage("--like: one --operation says whose bench is meant"));
+        return Err(Error::usage("--like: one --operation says whose bench is meant"));
     };
     let spec = library.operation(set, operation).ok_or_else(|| {
-        Failure::usage(format!("--like: the library has no `{} {}`", set.escape_debug(), operation.escape_debug()))
+        Error::usage(format!("--like: the library has no `{} {}`", set.escape_debug(), operation.escape_debug()))
     })?;
     let ours = of_operation(context, library, spec, arguments)?;
     match ours.timing {
         Timing::Measured(bench) => Ok(bench),
-        Timing::Unknown | Timing::Given { .. } => Err(Failure::wrong(format!("`{}` has no bench", spec.full_name()))),
+        Timing::Unknown | Timing::Given { .. } => Err(Error::wrong(format!("`{}` has no bench", spec.full_name()))),
     }
 }

@@ -1,8 +1,9 @@
 //! Steps that are kept by their content: what goes in decides what comes out, so that nothing is done twice, by whichever command.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::TemporaryFolder;
 use crate::toolchains::{Said, run};
+use headrace::Error;
 use headrace_private::cache::{Cache, SYNTHESIS, default_place};
 use headrace_private::limits::Limits;
 use headrace_targets::toolchain::Step;
@@ -38,13 +39,13 @@ impl Bench {
     pub(super) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<(), String> {
         let path = self.path().join(name);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, bytes));
-        made.map_err(|error| format!("{}: {}", path.display(), crate::failure::describe(&error)))
+        made.map_err(|error| format!("{}: {}", path.display(), headrace::error::describe(&error)))
     }
 
     /// Reads a file that a command wrote.
     pub(super) fn read(&self, name: &str) -> Result<String, String> {
         let path = self.path().join(name);
-        fs::read_to_string(&path).map_err(|error| format!("{name}: {}", crate::failure::describe(&error)))
+        fs::read_to_string(&path).map_err(|error| format!("{name}: {}", headrace::error::describe(&error)))
     }
 
     /// Runs a command, which must end well, and gives what it said.
@@ -68,7 +69,7 @@ impl Steps {
 
     /// A folder for a step.
     pub(super) fn bench(&self) -> Result<Bench, String> {
-        let folder = TemporaryFolder::new().map_err(|failure| failure.message)?;
+        let folder = TemporaryFolder::new().map_err(|error| error.to_string())?;
         Ok(Bench { folder, limit: self.limit })
     }
 
@@ -156,7 +157,7 @@ pub(super) fn in_parallel<T: Sync, R: Send>(
     });
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect::<Result<_, _>>().map_err(Failure::wrong)
+    results.into_iter().map(|(_, result)| result).collect::<Result<_, _>>().map_err(Error::wrong)
 }
 
 #[cfg(test)]
@@ -175,6 +176,6 @@ mod tests {
         let doubled = in_parallel(&numbers, 4, |n| Ok(2 * n), || {}).expect("none fails");
         assert_eq!(doubled, (0..20).map(|n| 2 * n).collect::<Vec<_>>());
         let failed = in_parallel(&numbers, 1, |n| if *n < 3 { Ok(()) } else { Err(format!("{n} is large")) }, || {});
-        assert!(failed.is_err_and(|failure| failure.message == "3 is large"));
+        assert!(failed.is_err_and(|failure| failure.to_string() == "3 is large"));
     }
 }

@@ -3,8 +3,9 @@
 //! Those of the YoWASP packages come first, because they are the same on every machine and figures depend on versions: Yosys
 //! before 0.40 needs up to twice as many LUTs for the same core.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::toolchains::run;
+use headrace::Error;
 use headrace_private::{forget, processes, remove_when_interrupted, trust};
 use headrace_synthesis::device::{self, Device};
 use headrace_targets::toolchain::Step;
@@ -62,8 +63,8 @@ impl Tools {
     }
 }
 
-fn missing(tool: &str, package: &str) -> Failure {
-    Failure::missing(format!(
+fn missing(tool: &str, package: &str) -> Error {
+    Error::missing(format!(
         "{tool} is not here: `headrace synth --install` gets it from PyPI for this user; or `pip install {package}` into a virtual \
          environment that {PLACE} names or whose bin is on the path"
     ))
@@ -138,11 +139,11 @@ fn minor(version: &str) -> Option<u32> {
 ///
 /// That there is no Python, or what it said.
 pub(super) fn install() -> Outcome<PathBuf> {
-    let place = own_place().map_err(Failure::wrong)?;
+    let place = own_place().map_err(Error::wrong)?;
     let cache = place.parent().map(Path::to_owned).unwrap_or_default();
-    trust::own_folder(&cache).map_err(Failure::wrong)?;
+    trust::own_folder(&cache).map_err(Error::wrong)?;
     if processes::first_line(Command::new("python3").arg("--version")).is_none() {
-        return Err(Failure::missing("there is no python3 on the path (apt-get install python3 python3-venv)"));
+        return Err(Error::missing("there is no python3 on the path (apt-get install python3 python3-venv)"));
     }
     let is_new = !place.exists();
     // What is half there would be taken for whole.
@@ -163,7 +164,7 @@ fn fill(place: &Path, cache: &Path) -> Outcome {
     let shown = place.display().to_string();
     let made = run(&Step::new(["python3", "-m", "venv", &shown]), cache, INSTALLING);
     if let Some(complaint) = made.complaint() {
-        return Err(Failure::missing(format!("{complaint}\n  apt-get install python3-venv")));
+        return Err(Error::missing(format!("{complaint}\n  apt-get install python3-venv")));
     }
     let python = place.join("bin/python3").display().to_string();
     let mut packages = vec![YOSYS];
@@ -171,7 +172,7 @@ fn fill(place: &Path, cache: &Path) -> Outcome {
     let pip = [&python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"].map(str::to_owned);
     let words = pip.into_iter().chain(packages.into_iter().map(str::to_owned));
     match run(&Step::new(words), cache, INSTALLING).complaint() {
-        Some(complaint) => Err(Failure::missing(complaint)),
+        Some(complaint) => Err(Error::missing(complaint)),
         None => Ok(()),
     }
 }

@@ -4,8 +4,9 @@
 //! not written down: they are tried again. A line that was cut off when the command was is no line.
 
 use super::{Done, Finding, Job};
-use crate::failure::{Failure, Outcome};
-use crate::reading::read_at_most;
+use crate::failure::Outcome;
+use headrace::Error;
+use headrace::reading::read_at_most;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -74,14 +75,14 @@ pub(super) struct Journal {
 impl Journal {
     /// Goes on with a file, or begins one.
     pub(super) fn open(path: &Path) -> Outcome<Self> {
-        let io = |error: io::Error| Failure::io(path.display(), &error);
-        let before = if path.exists() { read_at_most(path, MAX_BYTES).map_err(Failure::wrong)? } else { Vec::new() };
+        let io = |error: io::Error| Error::io(path.display(), &error);
+        let before = if path.exists() { read_at_most(path, MAX_BYTES).map_err(Error::wrong)? } else { Vec::new() };
         let before = String::from_utf8_lossy(&before);
         let mut lines = before.lines();
         let head = lines.next().map(|line| serde_json::from_str::<Head>(line).ok());
         if head.is_some_and(|head| head != Some(Head::own())) {
             let own = env!("CARGO_PKG_VERSION");
-            return Err(Failure::wrong(format!(
+            return Err(Error::wrong(format!(
                 "`{}` was not written by `headrace test` of version {own}: name another file, or remove it",
                 path.display()
             )));
@@ -121,7 +122,7 @@ impl Journal {
     /// Whether everything could be written down.
     pub(super) fn close(self) -> Outcome {
         let problem = self.problem.into_inner().unwrap_or_else(PoisonError::into_inner);
-        problem.map_or(Ok(()), |error| Err(Failure::io(self.path.display(), &error)))
+        problem.map_or(Ok(()), |error| Err(Error::io(self.path.display(), &error)))
     }
 }
 

@@ -7,9 +7,11 @@
 use super::kept::{Kept, Outcome, Shared, Subject};
 use super::queue::Queue;
 use super::{Done, File, Finding, Finished, Job, Place, in_turn};
-use crate::projects::{NO_FRAMING, NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole};
 use crate::terminal::{Terminal, plural};
 use crate::toolchains::{Found, run as run_step, workshop, write_files};
+use headrace::build::answers::{
+    NO_FRAMING, NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole,
+};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::Case;
@@ -197,7 +199,7 @@ impl<'b, 'j> Printed<'b, 'j> {
         shared.files.get(project.target.name, || {
             (project.target.of_operations)(set, &title, &operations, &known, &options, &|_, _| {})
                 .map(Arc::new)
-                .map_err(|problems: Vec<Diagnostic>| crate::primitive::messages(&problems))
+                .map_err(|problems: Vec<Diagnostic>| headrace::primitive::messages(&problems))
         })
     }
 

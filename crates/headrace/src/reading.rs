@@ -1,6 +1,6 @@
 //! Reading whole files without exhausting memory, whatever the path names.
 
-use crate::failure::describe;
+use crate::error::describe;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Which instance runs on which thread: named in a file, or chosen here from a trial run.
 
-use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::profile::Measured;
 use crate::roots::read_source;
+use crate::workspace::Workspace;
 use headrace_analysis::partition::{self, Division};
 use headrace_engine::Engine;
 use headrace_exchange::{SilentHost, input_named};
@@ -134,12 +134,12 @@ fn role(network: &Network, input: usize) -> Role {
 ///
 /// # Errors
 ///
-/// A profile that cannot be read or is of another network.
-pub fn automatic(network: &Arc<Network>, threads: u32, profile: Option<&Path>) -> Outcome<Division> {
-    let Some(path) = profile else {
+/// A profile of another network.
+pub fn automatic(network: &Arc<Network>, threads: u32, profile: Option<&Measured>) -> Result<Division> {
+    let Some(profile) = profile else {
         return Ok(partition::divide(network, threads as usize, &trial(network), None));
     };
-    let (firings, times) = Measured::read(path)?.weights(network)?;
+    let (firings, times) = profile.weights(network)?;
     Ok(partition::divide(network, threads as usize, &firings, Some(&times)))
 }
 
@@ -204,18 +204,29 @@ pub fn describe(network: &Network, division: &Division) -> String {
     text
 }
 
-/// The mapping that a file describes, and the network with the capacities that it gives.
-pub fn from_file(context: &mut Context, network: &Network, path: &Path) -> Outcome<(Mapping, Network)> {
-    let text = read_source(path).map_err(Failure::wrong)?;
-    let file = context.session.sources.add(path.display().to_string(), text);
-    let (configuration, mut problems) = xcf::read(file, context.session.sources.text(file));
-    let mut network = network.clone();
-    let sound = problems.iter().all(|problem| problem.severity != Severity::Error);
-    let mapping = configuration
-        .filter(|_| sound)
-        .and_then(|it| headrace_frontend::mapping::apply(&it, &mut network, file, &mut problems));
-    context.show(&problems);
-    mapping.map(|mapping| (mapping, network)).ok_or_else(Failure::said)
+impl Workspace {
+    /// The mapping that a file in XCF describes, and the network with the capacities that it gives.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is wrong for this network.
+    pub fn mapping(&mut self, network: &Network, path: &Path) -> Result<(Mapping, Network)> {
+        let text = read_source(path).map_err(Error::Wrong)?;
+        let file = self.session.sources.add(path.display().to_string(), text);
+        let (configuration, mut problems) = xcf::read(file, self.session.sources.text(file));
+        let mut network = network.clone();
+        let sound = problems.iter().all(|problem| problem.severity != Severity::Error);
+        let mapping = configuration
+            .filter(|_| sound)
+            .and_then(|it| headrace_frontend::mapping::apply(&it, &mut network, file, &mut problems));
+        match mapping {
+            Some(mapping) => {
+                self.remark_problems(problems);
+                Ok((mapping, network))
+            }
+            None => Err(Error::Refused(problems)),
+        }
+    }
 }
 
 /// The XCF text of a division, with the capacities of FIFOs between threads.

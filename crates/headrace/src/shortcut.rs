@@ -1,13 +1,14 @@
-//! The shortcut of `headrace use`: an operation whose fused code is there starts from what was written down about it, without
+//! Shortcuts to operations that were used before: an operation whose fused code is there starts from what was written down about it, without
 //! the library being read as a whole and without its network.
 //!
 //! Written down is which manifests its description follows from, and the ports of its network. That it does follow from these
 //! manifests alone is looked at before it is written.
 
-use crate::cli::{EngineName, FuseWhen, UseArgs};
-use crate::commands::Context;
-use crate::engines::Machine;
+use crate::engines::{EngineName, Machine};
+use crate::fusing::FuseWhen;
+use crate::operation::Use;
 use crate::roots::{MANIFEST, is_manifest};
+use crate::workspace::Workspace;
 use headrace_ir::{IntType, Network, Port, Scalar};
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::manifest::{Manifest, Shape};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 /// What is known of an operation that was run before.
 pub struct Known {
-    /// The operation, with the arguments of the command line still to be set.
+    /// The operation, with its parameters still to be set.
     pub spec: OperationSpec,
     /// Its network, of which there are only the ports.
     pub ports: Arc<Network>,
@@ -27,7 +28,7 @@ pub struct Known {
     pub machine: Machine,
 }
 
-/// Shortcuts for one command line.
+/// Shortcuts for one use of an operation.
 pub struct Memory {
     shortcuts: Shortcuts,
     words: Vec<String>,
@@ -53,31 +54,23 @@ struct WrittenPort {
 }
 
 impl Memory {
-    /// For a command line of `use`; `None` where what it means depends on more than the command itself, or the user wants no
-    /// fused code.
-    pub fn of_use(context: &Context, arguments: &UseArgs, fifo_tokens: u32) -> Option<Self> {
-        if arguments.fused == FuseWhen::Never || arguments.engine == Some(EngineName::Interp) {
+    /// For a use of an operation; `None` where what it means depends on more than the built-in library, or no fused code is
+    /// wanted.
+    pub fn of_use(workspace: &Workspace, wanted: &Use, fifo_tokens: u32) -> Option<Self> {
+        if wanted.fused == FuseWhen::Never || wanted.engine == Some(EngineName::Interp) {
             return None;
         }
-        let UseArgs { primitive, operation, variant, parameters, .. } = arguments;
-        let options = Options { fifo_tokens, ..Options::default() };
-        Self::of(context, primitive, operation, variant.as_deref(), parameters, options)
+        Self::of(workspace, wanted, Options { fifo_tokens, ..Options::default() })
     }
 
-    /// For what a command line of `use` names; `None` where what it means depends on more than the command itself.
-    pub fn of(
-        context: &Context,
-        primitive: &str,
-        operation: &str,
-        variant: Option<&str>,
-        parameters: &[String],
-        options: Options,
-    ) -> Option<Self> {
-        if !context.is_plain() {
+    /// For what a use names; `None` where what it means depends on more than the built-in library.
+    pub fn of(workspace: &Workspace, wanted: &Use, options: Options) -> Option<Self> {
+        if !workspace.is_plain() {
             return None;
         }
-        let mut words = vec![primitive.to_owned(), operation.to_owned(), variant.unwrap_or_default().to_owned()];
-        words.extend(parameters.iter().cloned());
+        let Use { primitive, operation, variant, parameters, .. } = wanted;
+        let mut words = vec![primitive.clone(), operation.clone(), variant.clone().unwrap_or_default()];
+        words.extend(parameters.iter().map(|(name, value)| format!("{name}={value}")));
         Some(Self { shortcuts: Shortcuts::open(&options), words })
     }
 
@@ -86,10 +79,10 @@ impl Memory {
     }
 
     /// The operation, if it was compiled and written down before.
-    pub fn find(&self, context: &mut Context) -> Option<Known> {
+    pub fn find(&self, workspace: &mut Workspace) -> Option<Known> {
         let found = self.shortcuts.find(&self.words())?;
         let written: Written = serde_json::from_str(&found.text).ok()?;
-        let library = context.library_at(&written.manifests)?;
+        let library = workspace.library_at(&written.manifests)?;
         let spec = library.operation(&written.set, &written.operation)?.clone();
         let ports = Arc::new(network_of(&written)?);
         let engine = Shortcut::engine(found, &ports).ok()?;
@@ -97,8 +90,8 @@ impl Memory {
     }
 
     /// Writes down what is to be known of an operation that was started as fused code.
-    pub fn remember(&self, context: &mut Context, spec: &OperationSpec, network: &Network, fused: &FusedName) {
-        if let Some(text) = text_of(context, spec, network) {
+    pub fn remember(&self, workspace: &mut Workspace, spec: &OperationSpec, network: &Network, fused: &FusedName) {
+        if let Some(text) = text_of(workspace, spec, network) {
             self.shortcuts.remember(&self.words(), fused, &text);
         }
     }
@@ -110,17 +103,18 @@ impl Memory {
     /// What the file system says; nothing was compiled; it has ports that cannot be written down.
     pub fn install(
         &self,
-        context: &mut Context,
+        workspace: &mut Workspace,
         place: &Path,
         spec: &OperationSpec,
         network: &Network,
         fused: &FusedName,
     ) -> Result<(), String> {
-        let text = text_of(context, spec, network).ok_or_else(|| format!("`{}` has no shortcut", spec.full_name()))?;
+        let text =
+            text_of(workspace, spec, network).ok_or_else(|| format!("`{}` has no shortcut", spec.full_name()))?;
         self.shortcuts.install(place, &self.words(), fused, &text)
     }
 
-    /// Bytes that a scheduler has moved for this command line.
+    /// Bytes that a scheduler has moved for this use.
     pub fn spent(&self) -> u64 {
         self.shortcuts.spent(&self.words())
     }
@@ -152,11 +146,11 @@ fn is_said(part: &Library, whole: &OperationSpec) -> bool {
 }
 
 /// What is written down about an operation; `None` where it is not the whole truth.
-fn text_of(context: &mut Context, spec: &OperationSpec, network: &Network) -> Option<String> {
-    let library = context.library().ok()?;
+fn text_of(workspace: &mut Workspace, spec: &OperationSpec, network: &Network) -> Option<String> {
+    let library = workspace.library().ok()?;
     let whole = library.operation(&spec.set, &spec.name)?;
     let manifests = manifests_of(&library, whole);
-    if !is_said(&context.library_at(&manifests)?, whole) {
+    if !is_said(&workspace.library_at(&manifests)?, whole) {
         return None;
     }
     let ports = |ports: &[Port]| ports.iter().map(written).collect::<Option<Vec<_>>>();
@@ -202,12 +196,7 @@ fn network_of(written: &Written) -> Option<Network> {
     })
 }
 
-impl Context {
-    /// Whether what names mean is said by this command alone: not by folders, nor by options and variables that change networks.
-    pub fn is_plain(&self) -> bool {
-        self.roots.are_built_in() && !self.session.orcc_widths && std::env::var_os(crate::commands::STATE_MIB).is_none()
-    }
-
+impl Workspace {
     /// The manifests at these paths, if there is nothing wrong that matters: what of others they refer to is not there.
     fn library_at(&mut self, paths: &[String]) -> Option<Library> {
         let texts: Vec<(String, String, Result<String, String>)> = paths
@@ -227,21 +216,18 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Colour;
-    use crate::roots::Roots;
-    use crate::terminal::Terminal;
     use std::collections::BTreeMap;
 
     #[test]
     fn few_manifests_say_all_of_every_operation() {
-        let mut context = Context::new(Terminal::new(Colour::Never), Roots::new(&[]));
-        let library = context.library().expect("the library is sound");
+        let mut workspace = Workspace::default();
+        let library = workspace.library().expect("the library is sound");
         let mut parts: BTreeMap<Vec<String>, Library> = BTreeMap::new();
         for spec in library.operations() {
             let manifests = manifests_of(&library, spec);
             assert!(manifests.len() <= 3, "{}: {manifests:?}", spec.full_name());
             let part = parts.entry(manifests.clone());
-            let part = part.or_insert_with(|| context.library_at(&manifests).expect("they are there"));
+            let part = part.or_insert_with(|| workspace.library_at(&manifests).expect("they are there"));
             assert!(is_said(part, spec), "{}", spec.full_name());
         }
     }

@@ -1,5 +1,5 @@
-//! Packs the library, the manual pages of diagnostics and the benchmark references into the command, so that an
-//! installed binary works anywhere. Writes a table of `(path, bytes)` that `src/embedded.rs` includes.
+//! Packs the library, the manual pages of diagnostics and the benchmark references into this crate, so that what is built
+//! with it works anywhere. Writes a table of `(path, bytes)` that `src/embedded.rs` includes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,6 @@ fn main() -> io::Result<()> {
     table.push_str("]\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("embedded.rs");
     fs::write(out, table)?;
-    println!("cargo::rerun-if-env-changed=HEADRACE_COMMIT");
-    println!("cargo::rustc-env=HEADRACE_TARGET={}", env::var("TARGET").unwrap_or_default());
     Ok(())
 }
 

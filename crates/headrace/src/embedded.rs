@@ -1,4 +1,4 @@
-//! The files that the command carries in itself: the library, the pages of diagnostics, the benchmark references.
+//! The files that are built in: the library, the pages of diagnostics, the benchmark references.
 
 /// Every packed file, sorted by path: path from the root of the repository with `/`, content.
 pub static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));

@@ -4,10 +4,10 @@
 //! be larger than memory. The file is for its owner only and is removed as soon as it is made, so that no one can open it
 //! and nothing stays of it whatever ends the command.
 
-use crate::failure::{Failure, Outcome, describe};
+use crate::error::{Error, Result, describe};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use zeroize::Zeroizing;
 
 /// Bytes that are kept in memory.
@@ -31,10 +31,9 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// An empty one, whose file would be in `beside`, where that is given, or else where temporary files are.
-    pub fn new(beside: Option<&Path>) -> Self {
-        let places = beside.map(Path::to_owned).into_iter().chain([std::env::temp_dir()]).collect();
-        Self { memory: Zeroizing::new(Vec::new()), file: None, length: 0, places }
+    /// An empty one, whose file would be in the first of these folders that takes it.
+    pub fn new(places: &[PathBuf]) -> Self {
+        Self { memory: Zeroizing::new(Vec::new()), file: None, length: 0, places: places.to_vec() }
     }
 
     /// Bytes in it.
@@ -52,7 +51,7 @@ impl Spool {
     /// # Errors
     ///
     /// There is no room for them, or no folder to have them in.
-    pub fn write(&mut self, bytes: &[u8]) -> Outcome {
+    pub fn write(&mut self, bytes: &[u8]) -> Result {
         self.length += bytes.len() as u64;
         if self.file.is_none() {
             if self.memory.len() + bytes.len() <= IN_MEMORY_BYTES {
@@ -74,15 +73,15 @@ impl Spool {
         written.map_err(|error| full(&error))
     }
 
-    fn open(&self) -> Outcome<File> {
-        let mut problem = String::new();
+    fn open(&self) -> Result<File> {
+        let mut problem = "no folder is named".to_owned();
         for place in &self.places {
             match tempfile::tempfile_in(place) {
                 Ok(file) => return Ok(file),
                 Err(error) => problem = format!("{}: {}", place.display(), describe(&error)),
             }
         }
-        Err(Failure::wrong(format!(
+        Err(Error::wrong(format!(
             "what must be kept until the end has no place: {problem}; TMPDIR names a folder for it; nothing was written"
         )))
     }
@@ -107,14 +106,14 @@ impl Spool {
     /// # Errors
     ///
     /// The file cannot be read, or what `take` says.
-    pub fn release(&mut self, mut take: impl FnMut(&[u8]) -> Outcome) -> Outcome {
+    pub fn release(&mut self, mut take: impl FnMut(&[u8]) -> Result) -> Result {
         self.length = 0;
         let memory = std::mem::replace(&mut self.memory, Zeroizing::new(Vec::new()));
         for piece in memory.chunks(PIECE_BYTES) {
             take(piece)?;
         }
         let Some(mut file) = self.file.take() else { return Ok(()) };
-        let failed = |error: io::Error| Failure::io("what was kept until the end", &error);
+        let failed = |error: io::Error| Error::io("what was kept until the end", &error);
         file.rewind().map_err(failed)?;
         let mut piece = Zeroizing::new(vec![0; PIECE_BYTES]);
         loop {
@@ -128,8 +127,8 @@ impl Spool {
     }
 }
 
-fn full(error: &io::Error) -> Failure {
-    Failure::wrong(format!(
+fn full(error: &io::Error) -> Error {
+    Error::wrong(format!(
         "what must be kept until the end finds no room: {}; TMPDIR names a folder for it; nothing was written",
         describe(error)
     ))
@@ -144,7 +143,7 @@ mod tests {
         for length in [0, 1, IN_MEMORY_BYTES, IN_MEMORY_BYTES + 1, 3 * IN_MEMORY_BYTES] {
             let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
             let filled = || {
-                let mut spool = Spool::new(None);
+                let mut spool = Spool::new(&[std::env::temp_dir()]);
                 content.chunks(300_000).for_each(|piece| spool.write(piece).expect("there is room"));
                 assert_eq!((spool.len(), spool.is_empty()), (length as u64, length == 0));
                 assert_eq!(spool.file.is_some(), length > IN_MEMORY_BYTES);
@@ -166,13 +165,8 @@ mod tests {
 
     #[test]
     fn without_a_place_it_says_so() {
-        let mut spool = Spool::new(None);
-        spool.places = vec!["no/such/folder".into()];
+        let mut spool = Spool::new(&["no/such/folder".into()]);
         let refused = spool.write(&vec![0; IN_MEMORY_BYTES + 1]).expect_err("there is no place");
-        assert!(
-            refused.message.contains("no/such/folder") && refused.message.contains("TMPDIR"),
-            "{}",
-            refused.message
-        );
+        assert!(refused.to_string().contains("no/such/folder") && refused.to_string().contains("TMPDIR"), "{refused}");
     }
 }

@@ -1,8 +1,7 @@
-//! A word to the user when an engine runs on and on without a token coming in or out.
+//! A watchdog that tells when an engine runs on and on without a token coming in or out.
 //!
-//! A network may run for ever on purpose, or because a loop in an action never ends. Neither is an error that the
-//! command could tell from patience, so it says what it sees and how to stop. Time spent waiting for a pipe does not
-//! count.
+//! A network may run for ever on purpose, or because a loop in an action never ends. Neither is an error that could be told
+//! from patience, so it is only told. Time spent waiting for whoever gives or takes tokens does not count.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,12 +29,12 @@ struct Watched {
 }
 
 impl Silence {
-    /// Begins to watch; `say` is called once for each long run, from another thread.
-    pub fn watch(say: impl Fn(&str) + Send + 'static) -> Self {
+    /// Begins to watch; `say` is called once for each long run, from another thread, with how long it has lasted.
+    pub fn watch(say: impl Fn(Duration) + Send + 'static) -> Self {
         Self::with(LOOK, say)
     }
 
-    fn with(look: Duration, say: impl Fn(&str) + Send + 'static) -> Self {
+    fn with(look: Duration, say: impl Fn(Duration) + Send + 'static) -> Self {
         let watched = Arc::new(Watched::default());
         let seen = Arc::clone(&watched);
         let watcher = std::thread::spawn(move || {
@@ -46,11 +45,7 @@ impl Silence {
                 looks = if now == last && now % 2 == 1 { looks + 1 } else { 0 };
                 last = now;
                 if looks == PATIENCE {
-                    let seconds = (look * PATIENCE).as_secs();
-                    say(&format!(
-                        "still running: for {seconds} s no token has come in or out; the network may never come to rest, \
-                         or an action may be in a loop without end (Ctrl-C stops, `--max-firings N` bounds a run)"
-                    ));
+                    say(look * PATIENCE);
                 }
             }
         });
@@ -84,7 +79,7 @@ mod tests {
         let words = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&words);
         let silence = Silence::with(Duration::from_millis(20), move |word| {
-            heard.lock().expect("no one panics").push(word.to_owned());
+            heard.lock().expect("no one panics").push(word);
         });
         for _ in 0..turns {
             silence.turn();

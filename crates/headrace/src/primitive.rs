@@ -1,7 +1,8 @@
 //! Messages of the library's primitives through an engine: strings to tokens, tokens to strings.
 
-use crate::failure::{Failure, Outcome};
-use crate::feed::{End, Feed, Pending, Sink};
+use crate::error::{Error, Result};
+use crate::feed::{Dropped, End, Pending, Sink};
+use crate::run::stream;
 use headrace_engine::Engine;
 use headrace_exchange::{Running, SilentHost, input_named, load, store};
 use headrace_ir::{Network, Scalar};
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use zeroize::Zeroizing;
 
 /// Pushes tokens to the inputs that they are for.
-pub fn push(network: &Network, data: &[PortData], pending: &mut [Pending]) -> Result<(), String> {
+pub fn push(network: &Network, data: &[PortData], pending: &mut [Pending]) -> std::result::Result<(), String> {
     for part in data {
         let input = input_named(network, &part.port).ok_or_else(|| format!("there is no input `{}`", part.port))?;
         store(&part.tokens, network.inputs[input].ty, pending[input].buffer());
@@ -28,7 +29,7 @@ pub fn exchange(
     data: Vec<PortData>,
     pending: &mut [Pending],
     spare: &mut Vec<u8>,
-) -> Result<(), String> {
+) -> std::result::Result<(), String> {
     for part in data {
         let input = input_named(network, &part.port).ok_or_else(|| format!("there is no input `{}`", part.port))?;
         let scalar = network.inputs[input].ty;
@@ -59,10 +60,10 @@ struct MessageSink<'r, 's> {
 }
 
 /// Takes output as it comes; what must be verified first, it withholds.
-pub type Take<'r> = Rc<RefCell<dyn FnMut(&[u8]) -> Outcome + 'r>>;
+pub type Take<'r> = Rc<RefCell<dyn FnMut(&[u8]) -> Result + 'r>>;
 
 impl Sink for MessageSink<'_, '_> {
-    fn take(&mut self, tokens: &[u8]) -> Outcome {
+    fn take(&mut self, tokens: &[u8]) -> Result {
         let mut reader = self.reader.borrow_mut();
         let mut tokens = tokens;
         if let Some(take) = self.take.as_ref().filter(|_| self.scalar.storage_bytes() == 1) {
@@ -77,7 +78,7 @@ impl Sink for MessageSink<'_, '_> {
             return Ok(());
         }
         let tokens = Zeroizing::new(load(tokens, self.scalar));
-        reader.push(&self.port, &tokens).map_err(|problem| Failure::wrong(problem.message))?;
+        reader.push(&self.port, &tokens).map_err(|problem| Error::Wrong(problem.message))?;
         if let Some(take) = &self.take {
             let bytes = Zeroizing::new(reader.take_unverified());
             if !bytes.is_empty() {
@@ -108,7 +109,7 @@ pub fn message_sinks<'r, 's: 'r>(
                 take: take.clone(),
             }));
         } else {
-            sinks.push(Box::new(crate::feed::Dropped::default()));
+            sinks.push(Box::new(Dropped::default()));
         }
     }
     sinks
@@ -127,55 +128,25 @@ impl<'a> Runner<'a> {
     }
 
     /// Performs one call. After an error the engine is in no defined state and the runner must be dropped.
-    pub fn perform(&mut self, input: &CallInput) -> Result<Answer, String> {
+    pub fn perform(&mut self, input: &CallInput) -> std::result::Result<Answer, String> {
         match input {
             CallInput::Message(message) => self.running.perform(message).map(Answer::Message),
             CallInput::Ports(ports) => self.ports(ports).map(Answer::Ports),
         }
     }
 
-    fn ports(&mut self, ports: &[(String, Vec<u8>)]) -> Result<Vec<(String, Vec<u8>)>, String> {
-        use crate::tokens::{Decoder, Encoder, Encoding};
-        let mut feed = Feed::new(self.network);
-        for (name, bytes) in ports {
-            let input = input_named(self.network, name).ok_or_else(|| format!("there is no input `{name}`"))?;
-            let mut decoder = Decoder::new(Encoding::new(self.network.inputs[input].ty, false));
-            let mut tokens = Vec::new();
-            decoder
-                .decode(bytes, &mut tokens)
-                .and_then(|()| decoder.finish(&mut tokens))
-                .map_err(|problem| format!("{name}: {problem}"))?;
-            feed.providers.push(Box::new(crate::inputs::Fixed::new(input, tokens)));
-        }
-        let collected: Vec<_> = self.network.outputs.iter().map(|_| Rc::new(RefCell::new(Vec::new()))).collect();
-        feed.sinks = collected.iter().map(|tokens| Box::new(Collect(tokens.clone())) as Box<dyn Sink>).collect();
-        let end = feed.drive(self.running.engine(), &mut SilentHost, &mut |_| {}).map_err(|failure| failure.message)?;
-        ended(&end)?;
-        if feed.undelivered() {
+    fn ports(&mut self, ports: &[(String, Vec<u8>)]) -> std::result::Result<Vec<(String, Vec<u8>)>, String> {
+        let streams = stream(self.network, self.running.engine(), ports, None, &mut SilentHost);
+        let streams = streams.map_err(|error| error.to_string())?;
+        ended(&streams.end)?;
+        if streams.is_undelivered {
             return Err("a part of the input was not taken".into());
         }
-        let encode = |(port, tokens): (&headrace_ir::Port, &Rc<RefCell<Vec<u8>>>)| {
-            let mut bytes = Vec::new();
-            let mut encoder = Encoder::new(Encoding::new(port.ty, false));
-            encoder.encode(&tokens.borrow(), &mut bytes);
-            encoder.finish(&mut bytes);
-            (port.name.clone(), bytes)
-        };
-        Ok(self.network.outputs.iter().zip(&collected).map(encode).collect())
+        Ok(streams.outputs)
     }
 }
 
-/// Collects stored tokens.
-struct Collect(Rc<RefCell<Vec<u8>>>);
-
-impl Sink for Collect {
-    fn take(&mut self, tokens: &[u8]) -> Outcome {
-        self.0.borrow_mut().extend_from_slice(tokens);
-        Ok(())
-    }
-}
-
-fn ended(end: &End) -> Result<(), String> {
+fn ended(end: &End) -> std::result::Result<(), String> {
     match end {
         End::Idle => Ok(()),
         End::FiringLimit => Err("the limit on firings was reached".into()),

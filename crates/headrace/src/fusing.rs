@@ -1,13 +1,12 @@
 //! Operations of the library as fused code, in the place of an engine with a scheduler.
 //!
 //! What is not compiled yet is compiled when the time that was spent without it comes to that of compiling: then no more than
-//! twice the least is spent, whatever comes (the ski-rental problem). `headrace use` remembers what it spent on an operation in
-//! the runs before, so that many short inputs count as a long one does.
+//! twice the least is spent, whatever comes (the ski-rental problem). What was spent on an operation in the
+//! runs before is remembered, so that many short inputs count as a long one does.
 
-use crate::cli::FuseWhen;
-use crate::commands::Context;
-use crate::engines::{self, Choice, Machine, NotStarted, first_line, needed, tell_what_is_not_kept};
-use crate::failure::Outcome;
+use crate::engines::{self, Choice, Machine, NotStarted, Status, first_line, needed};
+use crate::error::Result;
+use crate::workspace::{Remark, Workspace};
 use headrace_exchange::check_ports;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -23,10 +22,22 @@ const LONG_BYTES: u64 = 1 << 27;
 /// elaborated and printed.
 pub const START_BYTES: u64 = 1 << 21;
 
+/// When an operation runs as one program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FuseWhen {
+    /// Where it was compiled before; else it is compiled first where the input is long, or was in all runs of it before.
+    #[default]
+    Auto,
+    /// Whenever that can be.
+    Always,
+    /// Not at all.
+    Never,
+}
+
 /// What decides whether fused code is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Fusing {
-    /// What the user says.
+    /// What is asked for.
     pub when: FuseWhen,
     /// Bytes of input, as far as they are known.
     pub known_bytes: u64,
@@ -62,7 +73,7 @@ impl Started {
     }
 }
 
-/// Whether compiled code is to run at all: also where there is no compiler and the user insists, who hears that then.
+/// Whether compiled code is to run at all: also where there is no compiler and somebody insists, who hears that then.
 pub fn is_native(when: FuseWhen, choice: Choice) -> bool {
     engines::is_native(choice) || when == FuseWhen::Always && choice == Choice::Best
 }
@@ -82,10 +93,11 @@ impl Fusing {
     /// What the network has that no engine compiles, and what `find` says.
     pub fn start(
         &self,
-        context: &mut Context,
+        workspace: &mut Workspace,
         network: &Arc<Network>,
-        find: impl FnOnce(&mut Context) -> Outcome<Option<OperationSpec>>,
-    ) -> Outcome<Started> {
+        find: impl FnOnce(&mut Workspace) -> Result<Option<OperationSpec>>,
+        status: Status<'_>,
+    ) -> Result<Started> {
         if self.when == FuseWhen::Never || !self.native {
             return Ok(Started::No);
         }
@@ -102,56 +114,58 @@ impl Fusing {
         if !ready && !self.compiles() {
             return Ok(Started::NotYet);
         }
-        let spec = if ready { None } else { find(context)? };
+        let spec = if ready { None } else { find(workspace)? };
         match &spec {
-            Some(spec) => context.terminal.status(&format!("compiling {}", spec.full_name())),
+            Some(spec) => status(&format!("compiling {}", spec.full_name())),
             None if ready => {}
             None => return Ok(Started::No),
         }
-        let machine = self.engine(context, fused, network, spec.as_ref());
-        context.terminal.status("");
+        let machine = self.engine(workspace, fused, network, spec.as_ref());
+        status("");
         machine
     }
 
     fn engine(
         &self,
-        context: &Context,
+        workspace: &mut Workspace,
         fused: Fused,
         network: &Network,
         spec: Option<&OperationSpec>,
-    ) -> Outcome<Started> {
+    ) -> Result<Started> {
         let name = fused.name();
         match fused.engine(self.threads, || automaton_of_operation(spec?, network).ok()) {
             Ok(None) => Ok(Started::Failed),
             Ok(Some(engine)) => {
-                tell_what_is_not_kept(context, &engine);
+                workspace.tell_what_is_not_kept(&engine);
                 Ok(Started::Fused(Machine::Native(Box::new(engine)), name))
             }
             Err(NativeError::Unsupported(problems)) => {
                 let why = NotStarted::Wrong(problems).describe();
-                context.terminal.note(&format!("this runs on its scheduler: {why}"));
+                workspace.remark(Remark::Note(format!("this runs on its scheduler: {why}")));
                 Ok(Started::Failed)
             }
             Err(problem) if self.when == FuseWhen::Always => Err(needed(&problem.into())),
             Err(problem) => {
                 let why = problem.to_string();
-                context.terminal.note(&format!("this runs on its scheduler: {}", first_line(&why)));
+                workspace.remark(Remark::Note(format!("this runs on its scheduler: {}", first_line(&why))));
                 Ok(Started::Failed)
             }
         }
     }
 }
 
-/// The operation whose network this is, and what the user called it.
-///
-/// # Errors
-///
-/// The library is wrong.
-pub fn operation(context: &mut Context, named: &str, network: &Network) -> Outcome<Option<OperationSpec>> {
-    let library = context.library()?;
-    let is_it = |entity: &str| entity == named || entity == network.name;
-    let found = library.operations().iter().find(|spec| {
-        spec.variants.iter().any(|variant| is_it(&variant.network.entity)) && check_ports(spec, network).is_ok()
-    });
-    Ok(found.cloned())
+impl Workspace {
+    /// The operation of the library whose network this is, which somebody called so.
+    ///
+    /// # Errors
+    ///
+    /// The library is wrong.
+    pub fn operation_of(&mut self, named: &str, network: &Network) -> Result<Option<OperationSpec>> {
+        let library = self.library()?;
+        let is_it = |entity: &str| entity == named || entity == network.name;
+        let found = library.operations().iter().find(|spec| {
+            spec.variants.iter().any(|variant| is_it(&variant.network.entity)) && check_ports(spec, network).is_ok()
+        });
+        Ok(found.cloned())
+    }
 }

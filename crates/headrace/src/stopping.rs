@@ -24,6 +24,11 @@ pub fn lacks(network: &Network, report: &Report) -> bool {
     })
 }
 
+/// True when an engine has taken more than its FIFOs hold, so that another would have left a part of the input.
+pub fn has_kept(report: &Report) -> bool {
+    report.leftovers.iter().any(|left| left.tokens > left.capacity)
+}
+
 /// True when whoever reads there has too few tokens.
 fn is_awaited(network: &Network, report: &Report, target: Endpoint) -> bool {
     match target {

@@ -1,8 +1,7 @@
-//! Source roots: the folders below which packages lie, and the library that the command carries in itself.
+//! Source roots: the folders below which packages lie, and the library that is built in.
 //!
-//! A package is a folder path below a root. Roots are searched in this order: those of `-L`, the folders that a file
-//! given by its path implies, the built-in library (or, for those who work on it, the folder that the environment
-//! variable `HEADRACE_LIBRARY` names).
+//! A package is a folder path below a root. Roots are searched in this order: those that are given, the folders that a file
+//! given by its path implies, the built-in library (or, for those who work on it, a folder in its place).
 
 use crate::embedded;
 use crate::reading::read_at_most;
@@ -43,7 +42,7 @@ enum Root {
     BuiltIn,
 }
 
-/// All source roots of a run.
+/// All source roots of a workspace.
 #[derive(Clone, Debug)]
 pub struct Roots {
     given: Vec<Root>,
@@ -170,12 +169,9 @@ fn declared_package(text: &str) -> Vec<String> {
 }
 
 impl Roots {
-    /// The roots of `-L` and the library.
-    pub fn new(given: &[PathBuf]) -> Self {
-        let library = match std::env::var_os("HEADRACE_LIBRARY").filter(|value| !value.is_empty()) {
-            Some(folder) => Root::Library(folder.into()),
-            None => Root::BuiltIn,
-        };
+    /// These folders, and the library: the built-in one, or that of a folder.
+    pub fn new(given: &[PathBuf], library: Option<&Path>) -> Self {
+        let library = library.map_or(Root::BuiltIn, |folder| Root::Library(folder.to_owned()));
         Self { given: given.iter().cloned().map(Root::Folder).collect(), implied: Vec::new(), library }
     }
 
@@ -247,7 +243,7 @@ impl Roots {
         })
     }
 
-    /// The package of a file below one of the roots of `-L`; none for a file elsewhere or right below a root.
+    /// The package of a file below one of the given roots; none for a file elsewhere or right below a root.
     pub fn package_of(&self, file: &Path) -> Option<String> {
         let file = std::path::absolute(file).ok()?;
         self.given.iter().find_map(|root| {
@@ -272,7 +268,7 @@ impl Roots {
         parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/")
     }
 
-    /// Whether nothing is looked for but in the library that the command carries in itself.
+    /// Whether nothing is looked for but in the built-in library.
     pub fn are_built_in(&self) -> bool {
         self.all().all(|root| *root == Root::BuiltIn)
     }

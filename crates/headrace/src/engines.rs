@@ -1,24 +1,30 @@
 //! The engines by name: which there are, which can run here, and how one is started.
 
-use crate::cli::EngineName;
-use crate::commands::Context;
-use crate::failure::{Failure, Outcome};
-use crate::output::Output;
+use crate::error::{Error, Result};
+use crate::primitive::messages;
+use crate::workspace::{Remark, Workspace};
 use headrace_engine::Engine;
-use headrace_interp::trace::{JsonLines, TraceSink, ValueChangeDump};
+use headrace_interp::trace::TraceSink;
 use headrace_interp::{Interpreter, Options, Order};
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Mapping, Network};
 use headrace_native::{Batch, Compiler, NativeEngine, NativeError, Options as NativeOptions, Supplied};
 use headrace_source::Diagnostic;
 use headrace_xlim::XlimEngine;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+/// An engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineName {
+    /// The interpreter, which defines what a program means.
+    Interp,
+    /// Generated C, compiled on this machine by the compiler that `CC` names, or else is found on the path.
+    Native,
+}
 
 /// All engines, the one that judges the others first.
 pub const ALL: [EngineName; 2] = [EngineName::Interp, EngineName::Native];
 
-/// What the command line calls an engine.
+/// What an engine is called.
 pub fn name(engine: EngineName) -> &'static str {
     match engine {
         EngineName::Interp => "interp",
@@ -58,8 +64,8 @@ pub fn first_line(message: &str) -> &str {
 /// # Errors
 ///
 /// There is none.
-pub fn c_compiler() -> Outcome<Compiler> {
-    Compiler::find().ok_or_else(|| Failure::missing("there is no C compiler: apt-get install gcc libc6-dev"))
+pub fn c_compiler() -> Result<Compiler> {
+    Compiler::find().ok_or_else(|| Error::MissingTool("there is no C compiler: apt-get install gcc libc6-dev".into()))
 }
 
 /// How an engine is chosen.
@@ -80,7 +86,6 @@ pub fn is_native(choice: Choice) -> bool {
 }
 
 /// How an engine is started.
-#[derive(Debug)]
 pub struct Settings {
     /// Which one.
     pub choice: Choice,
@@ -88,8 +93,8 @@ pub struct Settings {
     pub fifo_tokens: u32,
     /// Firing order of the interpreter.
     pub order: Order,
-    /// Where a trace goes.
-    pub trace: Option<Output>,
+    /// Hears of every firing; of the interpreter.
+    pub trace: Option<Box<dyn TraceSink>>,
     /// The instances whose firings it has, by position; `None`: all.
     pub traced: Option<Vec<bool>>,
     /// Whether the time of instances and how full FIFOs get is measured.
@@ -120,7 +125,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The engine that the user named, or the best.
+    /// The engine that is named, or the best.
     pub fn of(engine: Option<EngineName>) -> Self {
         Self { choice: engine.map_or(Choice::Best, Choice::Named), ..Self::default() }
     }
@@ -129,7 +134,7 @@ impl Settings {
 /// An engine that was started.
 pub enum Machine {
     /// The interpreter.
-    Interp(Box<Interpreter>, Option<SharedTrace>),
+    Interp(Box<Interpreter>),
     /// Compiled code.
     Native(Box<NativeEngine>),
     /// What executes designs of XLIM.
@@ -140,16 +145,16 @@ impl Machine {
     /// What every engine offers.
     pub fn engine(&mut self) -> &mut dyn Engine {
         match self {
-            Machine::Interp(interpreter, _) => interpreter.as_mut(),
+            Machine::Interp(interpreter) => interpreter.as_mut(),
             Machine::Native(native) => native.as_mut(),
             Machine::Xlim(xlim) => xlim.as_mut(),
         }
     }
 
-    /// The same without what only this command knows of it.
+    /// The same, owned.
     pub fn into_engine(self) -> Box<dyn Engine> {
         match self {
-            Machine::Interp(interpreter, _) => interpreter,
+            Machine::Interp(interpreter) => interpreter,
             Machine::Native(native) => native,
             Machine::Xlim(xlim) => xlim,
         }
@@ -158,7 +163,7 @@ impl Machine {
     /// Threads that it runs on.
     pub fn threads(&self) -> usize {
         match self {
-            Machine::Interp(..) | Machine::Xlim(_) => 1,
+            Machine::Interp(_) | Machine::Xlim(_) => 1,
             Machine::Native(native) => native.threads(),
         }
     }
@@ -166,19 +171,22 @@ impl Machine {
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
-            Machine::Interp(..) => name(EngineName::Interp),
+            Machine::Interp(_) => name(EngineName::Interp),
             Machine::Native(_) => name(EngineName::Native),
             Machine::Xlim(_) => "xlim",
         }
     }
 
-    /// Completes the trace, if there is one, and makes it appear.
-    pub fn finish_trace(&mut self) -> Outcome {
-        if let Machine::Interp(interpreter, Some(trace)) = self {
-            interpreter.finish_trace().map_err(|error| Failure::io("the trace", &error))?;
-            trace.commit()?;
+    /// Completes the trace, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn finish_trace(&mut self) -> Result {
+        match self {
+            Machine::Interp(interpreter) => interpreter.finish_trace().map_err(|error| Error::io("the trace", &error)),
+            Machine::Native(_) | Machine::Xlim(_) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -209,7 +217,7 @@ impl NotStarted {
     /// In one line.
     pub fn describe(&self) -> String {
         match self {
-            NotStarted::Wrong(diagnostics) => crate::primitive::messages(diagnostics),
+            NotStarted::Wrong(diagnostics) => messages(diagnostics),
             NotStarted::MissingTool(message) | NotStarted::Failed(message) | NotStarted::Unable(message) => {
                 message.clone()
             }
@@ -218,8 +226,8 @@ impl NotStarted {
 }
 
 /// Who names compiled code hears what is in its way, and how it goes without.
-pub fn needed(problem: &NotStarted) -> Failure {
-    Failure::missing(format!("{}\n  `--engine interp` needs no C compiler", problem.describe()))
+pub fn needed(problem: &NotStarted) -> Error {
+    Error::MissingTool(format!("{}\n  `--engine interp` needs no C compiler", problem.describe()))
 }
 
 /// A network made ready for an engine, from which fresh engines come.
@@ -232,7 +240,7 @@ pub enum Factory {
 
 impl Factory {
     /// Makes a network ready.
-    pub fn new(engine: EngineName, network: &Arc<Network>, fifo_tokens: u32) -> Result<Self, NotStarted> {
+    pub fn new(engine: EngineName, network: &Arc<Network>, fifo_tokens: u32) -> std::result::Result<Self, NotStarted> {
         Ok(match engine {
             EngineName::Interp => Factory::Interp(network.clone(), fifo_tokens),
             EngineName::Native => {
@@ -244,7 +252,7 @@ impl Factory {
     }
 
     /// A fresh engine.
-    pub fn engine(&self) -> Result<Box<dyn Engine>, NotStarted> {
+    pub fn engine(&self) -> std::result::Result<Box<dyn Engine>, NotStarted> {
         Ok(match self {
             Factory::Interp(network, fifo_tokens) => {
                 let options = Options { fifo_tokens: *fifo_tokens, ..Options::default() };
@@ -255,115 +263,97 @@ impl Factory {
     }
 }
 
-/// Starts an engine for a network. `trace_path` decides the form of the trace.
-pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trace_path: &Path) -> Outcome<Machine> {
-    let engine = match settings.choice {
-        Choice::Named(engine) => engine,
-        Choice::Best if is_native(Choice::Best) => EngineName::Native,
-        Choice::Best => {
-            if std::env::var_os("CC").is_some_and(|named| !named.is_empty()) {
-                context.terminal.note(&format!("this runs on the interpreter: {}", NativeError::NoCompiler));
-            }
-            EngineName::Interp
-        }
-    };
-    let started = match engine {
-        EngineName::Interp => start_interpreter(network, settings, trace_path)?,
-        EngineName::Native => {
-            // What is measured is what one thread does.
-            let mapping = settings.mapping.clone().filter(|_| !settings.profile);
-            let (fifo_tokens, profile) = (settings.fifo_tokens, settings.profile);
-            let lenient_indices = settings.lenient_indices;
-            let options = NativeOptions { fifo_tokens, profile, mapping, lenient_indices, ..NativeOptions::default() };
-            context.terminal.status("compiling");
-            let made = NativeEngine::new(network.clone(), &options);
-            context.terminal.status("");
-            match made.map_err(NotStarted::from) {
-                Ok(mut native) => {
-                    tell_what_is_not_kept(context, &native);
-                    settings.supplied.clone().into_iter().for_each(|supplied| native.supply(supplied));
-                    Ok(Machine::Native(Box::new(native)))
-                }
-                // Whoever did not ask for native code gets the engine that takes every program.
-                Err(problem) if settings.choice == Choice::Best => {
-                    let why = problem.describe();
-                    context.terminal.note(&format!("this runs on the interpreter: {}", first_line(&why)));
-                    start_interpreter(network, settings, trace_path)?
-                }
-                Err(problem) => Err(problem),
-            }
-        }
-    };
-    started.map_err(|problem| match problem {
-        NotStarted::Wrong(diagnostics) => {
-            context.show(&diagnostics);
-            Failure::said()
-        }
-        problem => needed(&problem),
-    })
-}
+/// Hears what takes long while it does; an empty text when it is over.
+pub type Status<'a> = &'a mut dyn FnMut(&str);
 
-/// Says why the next run has to compile again.
-pub fn tell_what_is_not_kept(context: &Context, engine: &NativeEngine) {
-    if let Some(why) = engine.not_kept() {
-        context.terminal.note(&format!("compiled code is not kept for the next time: {why}"));
+impl Workspace {
+    /// Starts an engine for a network.
+    ///
+    /// ```
+    /// # fn main() -> headrace::Result {
+    /// use headrace::engines::{EngineName, Settings};
+    /// let mut workspace = headrace::Workspace::default();
+    /// let network = workspace.network("ctl.parts.ascon.AsconP", &[])?;
+    /// let machine = workspace.start(&network, Settings::of(Some(EngineName::Interp)), &mut |_| {})?;
+    /// assert_eq!(machine.name(), "interp");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The engine that is named does not take the network, or cannot run here. Whoever asks for the best gets one that can.
+    pub fn start(&mut self, network: &Arc<Network>, settings: Settings, status: Status<'_>) -> Result<Machine> {
+        let engine = match settings.choice {
+            Choice::Named(engine) => engine,
+            Choice::Best if is_native(Choice::Best) => EngineName::Native,
+            Choice::Best => {
+                if Compiler::is_named() {
+                    self.remark(Remark::Note(format!("this runs on the interpreter: {}", NativeError::NoCompiler)));
+                }
+                EngineName::Interp
+            }
+        };
+        let started = match engine {
+            EngineName::Interp => start_interpreter(network, settings),
+            EngineName::Native => {
+                status("compiling");
+                let made = start_native(network, &settings);
+                status("");
+                match made {
+                    Ok(native) => {
+                        self.tell_what_is_not_kept(&native);
+                        Ok(Machine::Native(Box::new(native)))
+                    }
+                    // Whoever did not ask for native code gets the engine that takes every program.
+                    Err(problem) if settings.choice == Choice::Best => {
+                        let why = problem.describe();
+                        self.remark(Remark::Note(format!("this runs on the interpreter: {}", first_line(&why))));
+                        start_interpreter(network, settings)
+                    }
+                    Err(problem) => Err(problem),
+                }
+            }
+        };
+        started.map_err(|problem| match problem {
+            NotStarted::Wrong(diagnostics) => Error::Refused(diagnostics),
+            problem => needed(&problem),
+        })
+    }
+
+    /// Says why the next run has to compile again.
+    pub(crate) fn tell_what_is_not_kept(&mut self, engine: &NativeEngine) {
+        if let Some(why) = engine.not_kept() {
+            self.remark(Remark::Note(format!("compiled code is not kept for the next time: {why}")));
+        }
     }
 }
 
-fn start_interpreter(
-    network: &Arc<Network>,
-    settings: Settings,
-    trace_path: &Path,
-) -> Outcome<Result<Machine, NotStarted>> {
-    let trace = settings.trace.map(|output| SharedTrace(Arc::new(Mutex::new(Some(output)))));
-    let sink: Option<Box<dyn TraceSink>> = match &trace {
-        None => None,
-        Some(trace) => {
-            let out = BufWriter::new(trace.clone());
-            match trace_path.extension().and_then(|ending| ending.to_str()) {
-                Some("vcd") => Some(Box::new(ValueChangeDump::new(out))),
-                Some("json" | "jsonl") => Some(Box::new(JsonLines::new(out))),
-                _ => return Err(Failure::usage("--trace: the file must end in .json, .jsonl or .vcd")),
-            }
-        }
+fn start_native(network: &Arc<Network>, settings: &Settings) -> std::result::Result<NativeEngine, NotStarted> {
+    let options = NativeOptions {
+        fifo_tokens: settings.fifo_tokens,
+        profile: settings.profile,
+        // What is measured is what one thread does.
+        mapping: settings.mapping.clone().filter(|_| !settings.profile),
+        lenient_indices: settings.lenient_indices,
+        ..NativeOptions::default()
     };
+    let mut native = NativeEngine::new(network.clone(), &options)?;
+    settings.supplied.clone().into_iter().for_each(|supplied| native.supply(supplied));
+    Ok(native)
+}
+
+fn start_interpreter(network: &Arc<Network>, settings: Settings) -> std::result::Result<Machine, NotStarted> {
     let options = Options {
         fifo_tokens: settings.fifo_tokens,
         order: settings.order,
-        trace: sink,
+        trace: settings.trace,
         traced: settings.traced,
         profile: settings.profile,
         lenient_indices: settings.lenient_indices,
         supplied: settings.supplied.map_or_else(Vec::new, |supplied| supplied.names()),
         ..Options::default()
     };
-    let interpreter = Interpreter::new(network.clone(), options);
-    Ok(interpreter.map(|interpreter| Machine::Interp(Box::new(interpreter), trace)).map_err(NotStarted::Wrong))
-}
-
-/// The file of a trace, held by the one who writes it and the one who makes it appear.
-#[derive(Clone, Debug)]
-pub struct SharedTrace(Arc<Mutex<Option<Output>>>);
-
-impl SharedTrace {
-    fn commit(&self) -> Outcome {
-        let output = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        output.map_or(Ok(()), Output::commit)
-    }
-}
-
-impl Write for SharedTrace {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match output.as_mut() {
-            Some(output) => {
-                output.write(bytes).map(|()| bytes.len()).map_err(|failure| io::Error::other(failure.message))
-            }
-            None => Err(io::Error::other("the trace is complete already")),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    let interpreter = Interpreter::new(network.clone(), options).map_err(NotStarted::Wrong)?;
+    Ok(Machine::Interp(Box::new(interpreter)))
 }

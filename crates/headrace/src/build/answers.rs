@@ -1,12 +1,18 @@
 //! What the tests of projects hold of known answers, for those who write projects and those who run them.
 
+use crate::error::{Error, Result};
 use crate::primitive::Runner;
+use crate::workspace::Workspace;
+use headrace_exchange::Running;
 use headrace_interp::Interpreter;
 use headrace_ir::Network;
 use headrace_library::Role;
-use headrace_library::catalog::OperationSpec;
+use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::framing::{Message, Outcome};
-use headrace_library::known_answers::{Answer, CallInput, Case, Plan, Verdict};
+use headrace_library::known_answers::{Answer, CallInput, Case, Plan, Verdict, cases};
+use headrace_library::samples;
+use headrace_library::vectors::VectorFile;
+use headrace_source::FileId;
 use headrace_targets::project::KnownAnswer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -74,7 +80,7 @@ pub fn completed_answers(
     spec: &OperationSpec,
     network: &Arc<Network>,
     case: &Case,
-) -> Result<Vec<KnownAnswer>, Unanswered> {
+) -> std::result::Result<Vec<KnownAnswer>, Unanswered> {
     let not_held = match &case.plan {
         Plan::Words { message, word_bytes, .. } => {
             let is_long = message.words.saturating_mul(*word_bytes as u64) > MAX_ANSWER_BYTES as u64;
@@ -137,3 +143,67 @@ pub const NO_INTERFACE: &str = "parts have no interface in projects";
 
 /// Projects are for short messages.
 pub const TOO_LONG: &str = "projects hold messages of up to 4 KiB";
+
+impl Workspace {
+    /// The library's known answers for these operations that projects can hold: single messages.
+    ///
+    /// # Errors
+    ///
+    /// A known-answer file that cannot be read. What is wrong inside one is told.
+    pub fn known_answers(&mut self, library: &Library, scope: &[&OperationSpec]) -> Result<Vec<KnownAnswer>> {
+        let mut answers = Vec::new();
+        for (name, id) in self.read_vectors(library, scope)? {
+            let (file, problems) = VectorFile::parse(id, self.session.sources.text(id).as_bytes());
+            self.remark_problems(problems);
+            for case in cases(library, &name, &file, scope).cases {
+                let position = scope.iter().position(|spec| spec.set == case.set && spec.name == case.operation);
+                let Some(operation) = position.filter(|_| case.arguments.is_empty()) else { continue };
+                answers.extend(answers_of(operation, scope[operation], &case.plan));
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Reads the known-answer files of these operations: their names and texts.
+    pub(crate) fn read_vectors(
+        &mut self,
+        library: &Library,
+        scope: &[&OperationSpec],
+    ) -> Result<Vec<(String, FileId)>> {
+        let mut files = Vec::new();
+        for manifest in
+            library.manifests().iter().filter(|manifest| scope.iter().any(|spec| spec.folder == manifest.folder))
+        {
+            for path in library.vector_files(manifest) {
+                let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+                let Some((display, text)) = self.roots.text(&path) else {
+                    return Err(Error::wrong(format!("the manifest names `{path}`, which is not there")));
+                };
+                files.push((name, self.session.sources.add(display, text.map_err(Error::Wrong)?)));
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// What the interpreter makes of typical messages: for operations of which nobody has published answers.
+pub(super) fn recorded_answers(operation: usize, spec: &OperationSpec, network: &Network) -> Vec<KnownAnswer> {
+    let messages = samples::messages(spec).into_iter();
+    messages.filter_map(|message| interpreted_answer(operation, spec, network, &message)).collect()
+}
+
+/// What the interpreter makes of a message, unless that is too long for the test of a project.
+pub fn interpreted_answer(
+    operation: usize,
+    spec: &OperationSpec,
+    network: &Network,
+    message: &Message,
+) -> Option<KnownAnswer> {
+    let engine = Interpreter::new(network.clone(), headrace_interp::Options::default()).ok()?;
+    let outcome = Running::new(spec, network, Box::new(engine)).perform(message).ok()?;
+    let strings = match outcome {
+        Outcome::Accepted(strings) => Some(strings.into_iter().collect()),
+        Outcome::Rejected => None,
+    };
+    answer(operation, spec, message, strings)
+}

@@ -1,7 +1,7 @@
 //! Profiles of runs: the time and firings of each instance and the high-water mark of each FIFO, as a table and as a file,
 //! from which a division among threads takes measured weights (`--weights`).
 
-use crate::failure::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::roots::read_source;
 use headrace_engine::Profile;
 use headrace_ir::Network;
@@ -106,10 +106,10 @@ impl Measured {
     /// # Errors
     ///
     /// A file that cannot be read or is no profile.
-    pub fn read(path: &Path) -> Outcome<Self> {
-        let text = read_source(path).map_err(Failure::wrong)?;
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = read_source(path).map_err(Error::wrong)?;
         serde_json::from_str(&text).map_err(|error| {
-            Failure::wrong(format!("{}: no profile as `run --profile=FILE` writes it: {error}", path.display()))
+            Error::wrong(format!("{}: no profile as `run --profile=FILE` writes it: {error}", path.display()))
         })
     }
 
@@ -118,9 +118,9 @@ impl Measured {
     /// # Errors
     ///
     /// The profile is of another network.
-    pub fn weights(&self, network: &Network) -> Outcome<(Vec<Vec<u64>>, Vec<Duration>)> {
+    pub fn weights(&self, network: &Network) -> Result<(Vec<Vec<u64>>, Vec<Duration>)> {
         let other = |what: String| {
-            Failure::wrong(format!("the profile is of `{}`, not of `{}`: {what}", self.network, network.name))
+            Error::wrong(format!("the profile is of `{}`, not of `{}`: {what}", self.network, network.name))
         };
         if self.instances.len() != network.instances.len() {
             let (there, here) = (self.instances.len(), network.instances.len());

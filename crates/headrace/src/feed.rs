@@ -4,7 +4,7 @@
 //! that may have to wait for others, such as a pipe, is only asked when nothing else can move, and whatever came out
 //! until then is passed on first.
 
-use crate::failure::Outcome;
+use crate::error::Result;
 use crate::silence::Silence;
 use headrace_engine::{Between, Boundary, Engine, Fed, Host, Outcome as Stop, Trap, alternate};
 use headrace_ir::Network;
@@ -77,27 +77,52 @@ pub trait Provider {
     }
 
     /// Appends tokens to the inputs; false when there are no more.
-    fn provide(&mut self, pending: &mut [Pending]) -> Outcome<bool>;
+    fn provide(&mut self, pending: &mut [Pending]) -> Result<bool>;
 }
 
 /// Where the tokens of a network output go.
 pub trait Sink {
     /// Takes stored tokens.
-    fn take(&mut self, tokens: &[u8]) -> Outcome;
+    fn take(&mut self, tokens: &[u8]) -> Result;
 
     /// Makes what was taken visible, where that is possible before the end.
-    fn flush(&mut self) -> Outcome {
+    fn flush(&mut self) -> Result {
         Ok(())
     }
 
     /// Completes what was taken after a run that ended well; gives a note for the user, if there is one.
-    fn finish(self: Box<Self>) -> Outcome<Option<String>> {
+    fn finish(self: Box<Self>) -> Result<Option<String>> {
         Ok(None)
     }
 
     /// Shows what was taken after a run that did not end well, where that leaves no partial file.
-    fn abandon(self: Box<Self>) -> Outcome {
+    fn abandon(self: Box<Self>) -> Result {
         Ok(())
+    }
+}
+
+/// Tokens that are known from the start.
+#[derive(Debug)]
+pub struct Fixed {
+    input: [usize; 1],
+    tokens: Vec<u8>,
+}
+
+impl Fixed {
+    /// Stored tokens for a network input.
+    pub fn new(input: usize, tokens: Vec<u8>) -> Self {
+        Self { input: [input], tokens }
+    }
+}
+
+impl Provider for Fixed {
+    fn inputs(&self) -> &[usize] {
+        &self.input
+    }
+
+    fn provide(&mut self, pending: &mut [Pending]) -> Result<bool> {
+        pending[self.input[0]].push(&self.tokens);
+        Ok(false)
     }
 }
 
@@ -109,14 +134,14 @@ pub struct Dropped {
 }
 
 impl Sink for Dropped {
-    fn take(&mut self, tokens: &[u8]) -> Outcome {
+    fn take(&mut self, tokens: &[u8]) -> Result {
         self.bytes += tokens.len() as u64;
         Ok(())
     }
 }
 
 impl Sink for Vec<u8> {
-    fn take(&mut self, tokens: &[u8]) -> Outcome {
+    fn take(&mut self, tokens: &[u8]) -> Result {
         self.extend_from_slice(tokens);
         Ok(())
     }
@@ -149,7 +174,7 @@ pub struct Feed<'a> {
     /// Most firings.
     pub max_firings: Option<u64>,
     /// Called before waiting for someone outside, after the sinks were flushed.
-    pub before_waiting: Option<Box<dyn FnMut() -> Outcome + 'a>>,
+    pub before_waiting: Option<Box<dyn FnMut() -> Result + 'a>>,
     /// Told when the engine runs and when it returns.
     pub silence: Option<Silence>,
 }
@@ -177,7 +202,7 @@ impl<'a> Feed<'a> {
     }
 
     /// Feeds until nothing moves.
-    pub fn drive(&mut self, engine: &mut dyn Engine, host: &mut dyn Host, progress: Progress) -> Outcome<End> {
+    pub fn drive(&mut self, engine: &mut dyn Engine, host: &mut dyn Host, progress: Progress) -> Result<End> {
         let mut waiting: Vec<usize> = (0..self.providers.len()).collect();
         let mut taken = Zeroizing::new(Vec::<u8>::new());
         let mut delivered = 0;
@@ -247,7 +272,7 @@ impl<'a> Feed<'a> {
         waiting: &mut Vec<usize>,
         delivered: &mut u64,
         taken: &mut Vec<u8>,
-    ) -> Outcome<bool> {
+    ) -> Result<bool> {
         let mut moved = false;
         while self.give(boundary, waiting, delivered)? {
             moved = true;
@@ -256,7 +281,7 @@ impl<'a> Feed<'a> {
     }
 
     /// Asks whoever need not wait for others, and writes what there is room for. True when something moved.
-    fn give(&mut self, boundary: &mut dyn Boundary, waiting: &mut Vec<usize>, delivered: &mut u64) -> Outcome<bool> {
+    fn give(&mut self, boundary: &mut dyn Boundary, waiting: &mut Vec<usize>, delivered: &mut u64) -> Result<bool> {
         let mut moved = false;
         let mut failed = None;
         waiting.retain(|&at| {
@@ -289,7 +314,7 @@ impl<'a> Feed<'a> {
         Ok(moved)
     }
 
-    fn take_all(&mut self, boundary: &mut dyn Boundary, taken: &mut Vec<u8>) -> Outcome<bool> {
+    fn take_all(&mut self, boundary: &mut dyn Boundary, taken: &mut Vec<u8>) -> Result<bool> {
         let mut moved = false;
         for (output, sink) in self.sinks.iter_mut().enumerate() {
             taken.clear();
@@ -340,7 +365,7 @@ mod tests {
             n
         }
 
-        fn run(&mut self, _max_firings: Option<u64>, _host: &mut dyn Host) -> Result<Stop, Trap> {
+        fn run(&mut self, _max_firings: Option<u64>, _host: &mut dyn Host) -> std::result::Result<Stop, Trap> {
             let n = self.waiting.len().min(4 - self.ready.len()).min(self.limit);
             self.limit -= n;
             self.ready.extend(self.waiting.drain(..n));
@@ -372,7 +397,7 @@ mod tests {
             true
         }
 
-        fn provide(&mut self, pending: &mut [Pending]) -> Outcome<bool> {
+        fn provide(&mut self, pending: &mut [Pending]) -> Result<bool> {
             self.seen.borrow_mut().push(self.out.borrow().len());
             let Some(byte) = self.bytes.pop() else { return Ok(false) };
             pending[0].push(&[byte]);
@@ -383,7 +408,7 @@ mod tests {
     struct Shared(Rc<RefCell<Vec<u8>>>);
 
     impl Sink for Shared {
-        fn take(&mut self, tokens: &[u8]) -> Outcome {
+        fn take(&mut self, tokens: &[u8]) -> Result {
             self.0.borrow_mut().extend_from_slice(tokens);
             Ok(())
         }
@@ -410,7 +435,7 @@ mod tests {
         let out = Rc::default();
         let mut feed = feed(&out);
         let bytes: Vec<u8> = (0..=255).collect();
-        feed.providers.push(Box::new(crate::inputs::Fixed::new(0, bytes.clone())));
+        feed.providers.push(Box::new(Fixed::new(0, bytes.clone())));
         assert!(matches!(drive(&mut feed, usize::MAX), End::Idle));
         assert_eq!(*out.borrow(), bytes);
         assert!(!feed.undelivered());
@@ -420,7 +445,7 @@ mod tests {
     fn what_is_not_taken_is_undelivered() {
         let out = Rc::default();
         let mut feed = feed(&out);
-        feed.providers.push(Box::new(crate::inputs::Fixed::new(0, vec![7; 100])));
+        feed.providers.push(Box::new(Fixed::new(0, vec![7; 100])));
         drive(&mut feed, 10);
         assert_eq!(out.borrow().len(), 10);
         assert!(feed.undelivered());

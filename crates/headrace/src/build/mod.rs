@@ -1,0 +1,259 @@
+//! Building of projects in the target languages, as files in memory.
+
+pub mod answers;
+pub mod fills;
+mod names;
+mod operations;
+pub mod recording;
+
+pub use names::{is_of_library, sets_of};
+
+use crate::engines::c_compiler;
+use crate::error::{Error, Result};
+use crate::workspace::{Remark, Workspace};
+use fills::Interpreted;
+use headrace_hardware::Datapath;
+use headrace_ir::DEFAULT_FIFO_TOKENS;
+use headrace_native::LocalTrials;
+use headrace_source::Diagnostic;
+use headrace_targets::Target;
+use headrace_targets::c::Options;
+use headrace_targets::c::kernel::Trials;
+use headrace_targets::c::small::Fills;
+use headrace_targets::project::Files;
+use headrace_transform::passes::manager::{LeftOut, leave_out};
+use std::sync::Arc;
+
+/// What is built. Errors call its fields as the options of `headrace build`, which have their names.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The target language.
+    pub target: &'static Target,
+    /// A network, as [`Workspace::top`] takes it, or parameter sets of the library; for some targets all when empty.
+    pub networks: Vec<String>,
+    /// Values of the parameters of a network.
+    pub parameters: Vec<(String, String)>,
+    /// Capacity of FIFOs that ask for none, in tokens.
+    pub fifo_tokens: u32,
+    /// The way of writing the primitive; else the first of its manifest.
+    pub variant: Option<String>,
+    /// Operations of the parameter sets; all when empty.
+    pub operations: Vec<String>,
+    /// What the names of packages begin with, if not as usual; of target `rust`.
+    pub prefix: Option<String>,
+    /// What a project of parameter sets is called, if not as these.
+    pub name: Option<String>,
+    /// Firings are fused into kernels where control can be foreseen.
+    pub fused: bool,
+    /// As little code and memory as there can be: operations of the library, target `c`.
+    pub small: bool,
+    /// A program of a network, too; target `c`.
+    pub main: bool,
+    /// Loops are measured on this machine to choose how they are written, with the C compiler that is found here.
+    pub tune: bool,
+    /// How networks become hardware; FIFOs have the capacity from above.
+    pub hardware: headrace_hardware::Options,
+    /// Passes that are left out, to find the one at fault: of all that this process compiles from then on.
+    pub left_out: LeftOut,
+}
+
+/// Hears how many operations of how many are done, from any thread.
+pub type Told<'a> = &'a (dyn Fn(u64, u64) + Sync);
+
+/// The target of a name.
+///
+/// # Errors
+///
+/// There is none.
+pub fn target(name: &str) -> Result<&'static Target> {
+    headrace_targets::ALL.iter().find(|target| target.name == name).ok_or_else(|| {
+        let known: Vec<&str> = headrace_targets::ALL.iter().map(|target| target.name).collect();
+        Error::usage(format!("`{}` is no target; there are {}", name.escape_debug(), known.join(", ")))
+    })
+}
+
+impl Build {
+    /// Networks or parameter sets for a target, as usual.
+    pub fn new(target: &'static Target, networks: &[&str]) -> Self {
+        Self {
+            target,
+            networks: networks.iter().map(|name| (*name).to_owned()).collect(),
+            parameters: Vec::new(),
+            fifo_tokens: DEFAULT_FIFO_TOKENS,
+            variant: None,
+            operations: Vec::new(),
+            prefix: None,
+            name: None,
+            fused: true,
+            small: false,
+            main: false,
+            tune: false,
+            hardware: headrace_hardware::Options::default(),
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// Makes sure that the target does what is asked for, before anything is read.
+    ///
+    /// # Errors
+    ///
+    /// What it does not do.
+    pub fn check(&self) -> Result {
+        let target = self.target;
+        if self.tune && !target.tunes {
+            return Err(Error::usage(format!("target {} prints no loops that could be tuned", target.name)));
+        }
+        if self.networks.is_empty() && !target.takes_all {
+            return Err(Error::usage("NETWORK is missing"));
+        }
+        self.prefix.iter().try_for_each(|prefix| names::check_prefix(prefix, target))?;
+        if self.name.is_some() && target.takes_all {
+            return Err(Error::usage(format!("--name: what target {} makes has a name of its own", target.name)));
+        }
+        if self.main && target.name != "c" {
+            return Err(Error::usage(format!("--main: target {} makes no programs; c does", target.name)));
+        }
+        if self.small && target.name != "c" {
+            return Err(Error::usage(format!("--small: target {} makes nothing small; c does", target.name)));
+        }
+        let hardware = hardware_words(&self.hardware);
+        if !hardware.is_empty() && !matches!(target.name, "verilog" | "vhdl") {
+            let what = hardware.join(" ");
+            return Err(Error::usage(format!("{what}: target {} makes no hardware; verilog and vhdl do", target.name)));
+        }
+        if self.leaves_out() && self.small {
+            return Err(Error::usage("--passes, --pass-limit: small code goes through no passes"));
+        }
+        Ok(())
+    }
+
+    fn leaves_out(&self) -> bool {
+        !self.left_out.passes.is_empty() || self.left_out.limit.is_some()
+    }
+
+    /// The command that makes the same files, which stands in their first line; where they go does not.
+    pub fn command(&self) -> String {
+        let mut words = vec!["headrace".to_owned(), env!("CARGO_PKG_VERSION").into(), "build".into()];
+        let quoted = |name: &String| if name.contains(['(', ' ']) { format!("'{name}'") } else { name.clone() };
+        words.extend(self.networks.iter().map(quoted));
+        words.extend(["--target".into(), self.target.name.to_owned()]);
+        words.extend(self.parameters.iter().flat_map(|(name, value)| ["--set".into(), format!("{name}={value}")]));
+        words.extend(self.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
+        words.extend(self.operations.iter().flat_map(|operation| ["--operation".to_owned(), operation.clone()]));
+        words.extend(self.prefix.iter().flat_map(|prefix| ["--prefix".to_owned(), format!("'{prefix}'")]));
+        words.extend(self.name.iter().flat_map(|name| ["--name".to_owned(), name.clone()]));
+        words.extend((!self.fused).then(|| "--unfused".to_owned()));
+        words.extend(self.small.then(|| "--small".to_owned()));
+        words.extend(self.main.then(|| "--main".to_owned()));
+        words.extend(self.tune.then(|| "--tune".to_owned()));
+        words.extend(hardware_words(&self.hardware));
+        let passes: Vec<String> = self.left_out.passes.iter().map(|name| format!("-{name}")).collect();
+        words.extend((!passes.is_empty()).then(|| format!("--passes={}", passes.join(","))));
+        words.extend(self.left_out.limit.map(|limit| format!("--pass-limit {limit}")));
+        words.extend((self.fifo_tokens != DEFAULT_FIFO_TOKENS).then(|| format!("--fifo {}", self.fifo_tokens)));
+        words.join(" ")
+    }
+
+    /// What targets are told.
+    ///
+    /// # Errors
+    ///
+    /// There is no C compiler to tune with.
+    pub fn options(&self) -> Result<Options> {
+        let trials = match self.tune {
+            true => Some(Arc::new(LocalTrials::new(c_compiler()?)) as Arc<dyn Trials>),
+            false => None,
+        };
+        let usual = Options::default();
+        Ok(Options {
+            command: self.command(),
+            package_prefix: self.prefix.clone().unwrap_or(usual.package_prefix),
+            fifo_tokens: self.fifo_tokens,
+            fused: self.fused,
+            trials,
+            main: self.main,
+            small: self.small.then(|| Arc::new(Interpreted) as Arc<dyn Fills>),
+            hardware: self.hardware,
+            ..Options::default()
+        })
+    }
+}
+
+/// The words of a command line that ask for such hardware.
+pub fn hardware_words(options: &headrace_hardware::Options) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend((options.datapath == Datapath::Always).then(|| "--datapath".to_owned()));
+    words.extend((options.rounds_per_cycle != 1).then(|| format!("--rounds {}", options.rounds_per_cycle)));
+    words.extend(options.wide_ports.then(|| "--wide-ports".to_owned()));
+    words
+}
+
+impl Workspace {
+    /// Builds a project for a network, or for the operations of parameter sets: its files by their paths, nothing written.
+    ///
+    /// ```
+    /// # fn main() -> headrace::Result {
+    /// use headrace::build::{Build, target};
+    /// let mut workspace = headrace::Workspace::default();
+    /// let mut build = Build::new(target("c")?, &["ctl.parts.ascon.AsconPFolded"]);
+    /// build.fused = false;
+    /// let files = workspace.build(&build, &|_, _| {})?;
+    /// assert!(files.contains_key("Makefile"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the target does not do; what is wrong with the network or the library.
+    pub fn build(&mut self, build: &Build, told: Told<'_>) -> Result<Files> {
+        build.check()?;
+        if build.leaves_out() {
+            leave_out(build.left_out.clone());
+        }
+        let library = self.library()?;
+        let target = build.target;
+        let files = match build.networks.as_slice() {
+            [network] if build.small && !is_of_library(&library, network) => {
+                return Err(Error::usage(
+                    "--small makes operations of the library, whose messages say how full FIFOs get",
+                ));
+            }
+            [network] if !is_of_library(&library, network) => {
+                if build.name.is_some() {
+                    return Err(Error::usage(
+                        "--name is for parameter sets of the library; a network has its own name",
+                    ));
+                }
+                let of_network = target.of_network.ok_or_else(|| names::not_of_library(network))?;
+                let network = self.network(network, &build.parameters)?;
+                let recording = recording::record(&network, build.fifo_tokens);
+                refused(of_network(&network, recording.as_ref(), &build.options()?))?
+            }
+            [_, _, ..] if !target.gathers => {
+                return Err(Error::usage(format!(
+                    "target {} makes a project of one parameter set at a time; {} make one of several",
+                    target.name,
+                    names::gathering()
+                )));
+            }
+            _ if build.main => {
+                return Err(Error::usage(
+                    "--main makes a program of a network; of a primitive, name the network that is meant",
+                ));
+            }
+            networks => {
+                let sets = sets_of(&library, networks, target)?;
+                let name = names::project_name(build, &sets)?;
+                self.build_operations(&library, &sets, &name, build, told)?
+            }
+        };
+        headrace_targets::notes(&files).into_iter().for_each(|line| self.remark(Remark::Note(line)));
+        Ok(files)
+    }
+}
+
+/// What a target makes, or what it does not take.
+fn refused(made: std::result::Result<Files, Vec<Diagnostic>>) -> Result<Files> {
+    made.map_err(Error::Refused)
+}

@@ -1,0 +1,46 @@
+//! The compiler and the Crypto Tools Library as a library: values in, values out.
+//!
+//! A [`Workspace`] says where sources are looked for and keeps what was read. Everything else is asked of it. Nothing here
+//! prints, ends the process, or looks into its environment by itself; files are read where a path or a source root names them,
+//! and none are written. What goes wrong is an [`Error`]; what there is to say beside a result, a [`Remark`].
+//!
+//! ```
+//! # fn main() -> headrace::Result {
+//! let mut workspace = headrace::Workspace::default();
+//! let checked = workspace.check(&["ctl.block.aes.AesEncrypt"])?;
+//! assert_eq!(checked.problems().count(), 0);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod build;
+pub mod check;
+pub mod embedded;
+pub mod engines;
+pub mod error;
+pub mod feed;
+pub mod fusing;
+pub mod mapping;
+pub mod message_input;
+pub mod operation;
+pub mod primitive;
+pub mod profile;
+pub mod reading;
+pub mod release;
+pub mod roots;
+pub mod run;
+pub mod shortcut;
+pub mod silence;
+pub mod spool;
+pub mod stopping;
+pub mod tokens;
+pub mod transfer;
+pub mod waiting;
+pub mod workspace;
+pub mod xlim;
+
+pub use check::Checked;
+pub use error::{Error, Result};
+pub use headrace_engine as engine;
+pub use headrace_library as library;
+pub use workspace::{Remark, Settings, Workspace};

@@ -15,7 +15,6 @@ pub mod project_folder;
 pub mod sealed;
 pub mod sinks;
 pub mod terminal;
-pub mod toolchains;
 pub mod trace;
 pub mod whole_file;
 pub mod wildcards;

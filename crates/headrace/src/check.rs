@@ -31,7 +31,7 @@ impl Checked {
     pub fn unreadable(&self) -> impl Iterator<Item = &str> {
         self.found.iter().filter_map(|remark| match remark {
             Remark::Unreadable(why) => Some(why.as_str()),
-            Remark::Problems(_) | Remark::Note(_) => None,
+            Remark::Problems(_) | Remark::Failed(_) | Remark::Note(_) => None,
         })
     }
 }

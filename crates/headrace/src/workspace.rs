@@ -27,6 +27,8 @@ pub struct Settings {
 pub enum Remark {
     /// Problems with places in sources that were found together.
     Problems(Vec<Diagnostic>),
+    /// Why a part of what was asked for could not be done.
+    Failed(Error),
     /// A file that cannot be read, and why.
     Unreadable(String),
     /// Something worth knowing.
@@ -37,8 +39,10 @@ impl Remark {
     /// The problems that it tells.
     pub fn problems(&self) -> &[Diagnostic] {
         match self {
-            Remark::Problems(problems) => problems,
-            Remark::Unreadable(_) | Remark::Note(_) => &[],
+            Remark::Problems(problems) | Remark::Failed(Error::Sources(problems) | Error::Refused(problems)) => {
+                problems
+            }
+            Remark::Failed(_) | Remark::Unreadable(_) | Remark::Note(_) => &[],
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A sample of the words of its own language on each; `HEADRACE_NAMES=1` takes the next, `HEADRACE_NAMES=all` all words of all
 //! languages on every target.
 
-use headrace_driver::toolchains::find;
+use headrace::toolchains::find;
 use headrace_targets::toolchain;
 use headrace_testkit::printed::campaign::{Plan, held};
 use headrace_testkit::printed::{named, names};
@@ -11,7 +11,7 @@ use headrace_testkit::printed::{named, names};
 /// Words of a language in every role, in a program of a toolchain.
 fn tested(name: &str, language: &str, compiler: Option<&str>) {
     let (printed, toolchain) = (named(name).expect("a language"), toolchain::named(name).expect("a toolchain"));
-    let found = match find(toolchain, compiler) {
+    let found = match find(toolchain, compiler, None) {
         Ok(found) => found,
         Err(why) => {
             eprintln!("not run: {name}: {why}");

@@ -1,6 +1,6 @@
 //! Random networks in the language of every target show what the interpreter shows.
 
-use headrace_driver::toolchains::find;
+use headrace::toolchains::find;
 use headrace_targets::toolchain;
 use headrace_testkit::printed::campaign::{Plan, campaign};
 use headrace_testkit::printed::named;
@@ -16,7 +16,7 @@ fn tested(name: &str, compiler: Option<&str>, cases: u64) {
 /// So many networks in a language, from a seed on.
 fn tested_from(first_seed: u64, name: &str, compiler: Option<&str>, cases: u64) {
     let (language, toolchain) = (named(name).expect("a language"), toolchain::named(name).expect("a toolchain"));
-    let found = match find(toolchain, compiler) {
+    let found = match find(toolchain, compiler, None) {
         Ok(found) => found,
         Err(why) => {
             eprintln!("not run: {name}: {why}");
@@ -83,14 +83,14 @@ fn what_a_wrong_tool_makes_fails() {
     };
     let language = named("wasm").expect("a language");
     let failing = |tool: &str| {
-        let found = find(toolchain::named("wasm").expect("a toolchain"), Some(tool)).expect("it answers");
+        let found = find(toolchain::named("wasm").expect("a toolchain"), Some(tool), None).expect("it answers");
         let plan = Plan { cases: Some(4), ..Plan::default() };
         campaign(language, &found, &plan, &|_| ()).failures
     };
     assert_eq!(failing(&tool("silent", "exit 0")).len(), 4);
     let dead = failing(&tool("dead", "exit 9"));
     assert!(dead.len() == 4 && dead.iter().all(|(_, why)| why.contains("exit status: 9")), "{dead:?}");
-    if find(toolchain::named("wasm").expect("a toolchain"), None).is_ok() {
+    if find(toolchain::named("wasm").expect("a toolchain"), None, None).is_ok() {
         // One digit of what is shown becomes another.
         let other = tool("other", "node \"$@\" | sed 's/0\\([0-9a-f]\\)$/1\\1/;t;s/1\\([0-9a-f]\\)$/0\\1/'");
         assert!(!failing(&other).is_empty());

@@ -7,7 +7,7 @@ mod text;
 
 mod support;
 
-use headrace_driver::toolchains::find;
+use headrace::toolchains::find;
 use headrace_engine::Engine;
 use headrace_exchange::Running;
 use headrace_hardware::{Datapath, Options, lower};
@@ -164,7 +164,7 @@ fn simulated(target: &Target, seed: u64, make: &str, simulator: &str, folder: &P
 fn simulate_some(name: &str, usual: u64) {
     let has = |target: &&Target| target.toolchains.iter().any(|toolchain| toolchain.name == name);
     let target = headrace_targets::ALL.iter().find(has).expect("a target");
-    let found = match find(toolchain::named(name).expect("a toolchain"), None) {
+    let found = match find(toolchain::named(name).expect("a toolchain"), None, None) {
         Ok(found) => found,
         Err(why) => return eprintln!("not run: {name}: {why}"),
     };

@@ -4,8 +4,8 @@ use super::{Context, summary};
 use crate::cli::{ListArgs, Listing};
 use crate::failure::Outcome;
 use crate::output;
-use crate::toolchains;
 use headrace::engines::{self, Available};
+use headrace::toolchains;
 use headrace_bench::machine::version_of;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_library::manifest::Shape;
@@ -153,7 +153,7 @@ fn engines() -> Vec<Row> {
 
 fn targets() -> Vec<Row> {
     let row = |target: &headrace_targets::Target, toolchain: &Toolchain| {
-        let found = toolchains::find(toolchain, None);
+        let found = toolchains::find(toolchain, None, super::itself().as_deref());
         let with = found.as_ref().map_or_else(|why| why.clone(), |found| found.version.clone());
         // What comes out is the same for all toolchains of a target.
         let about = match toolchain.name == target.name {

@@ -86,6 +86,11 @@ impl Context {
     pub fn tell(&self, remarks: Vec<Remark>) {
         for remark in remarks {
             match remark {
+                Remark::Failed(error) => {
+                    if let Some(message) = failure::message(&self.shown(error)) {
+                        self.terminal.error(&message);
+                    }
+                }
                 Remark::Problems(problems) => self.show(&problems),
                 Remark::Unreadable(why) => self.terminal.error(&why),
                 Remark::Note(text) => self.terminal.note(&text),
@@ -165,6 +170,11 @@ fn settings(cli: &Cli) -> Settings {
         orcc_widths: cli.orcc_widths,
         state_bytes: mebibytes.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
     }
+}
+
+/// Where this command is, unless it does not know.
+fn itself() -> Option<PathBuf> {
+    std::env::current_exe().ok()
 }
 
 /// The folder that the user wants in the place of the built-in library.

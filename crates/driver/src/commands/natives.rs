@@ -41,7 +41,7 @@ pub fn supplied(context: &Context, network: &Network, files: &[PathBuf]) -> Outc
     if problems.is_empty() {
         return Ok(supplied);
     }
-    Err(Error::Refused(problems).into())
+    Err(Error::Refused(problems))
 }
 
 /// Prints the header that declares the natives of a network.
@@ -59,7 +59,7 @@ pub fn print_header(network: &Network, name: &str) -> Outcome<u8> {
 
 fn failure(problem: NativeError) -> Error {
     match NotStarted::from(problem) {
-        NotStarted::Wrong(problems) => Error::Refused(problems).into(),
+        NotStarted::Wrong(problems) => Error::Refused(problems),
         NotStarted::MissingTool(message) => Error::missing(format!("--natives: {message}")),
         NotStarted::Failed(message) | NotStarted::Unable(message) => Error::wrong(format!("--natives: {message}")),
     }

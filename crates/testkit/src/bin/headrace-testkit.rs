@@ -1,6 +1,6 @@
 //! Generated programs from the shell: shows them, writes them, compares engines on them.
 
-use headrace_driver::toolchains;
+use headrace::toolchains;
 use headrace_targets::toolchain;
 use headrace_testkit::benchmark_source;
 use headrace_testkit::corpus::mutate;
@@ -294,7 +294,7 @@ fn names_on(targets: &str) -> Result<ExitCode, String> {
     let (mut n_run, mut n_failed) = (0, 0);
     for language in languages {
         let Some(toolchain) = toolchain::named(language.name) else { continue };
-        let found = match toolchains::find(toolchain, None) {
+        let found = match toolchains::find(toolchain, None, None) {
             Ok(found) => found,
             Err(why) => {
                 println!("{}: not run: {why}", language.name);
@@ -509,7 +509,7 @@ impl Options {
         for language in languages {
             let name = language.name;
             let Some(toolchain) = toolchain::named(name) else { continue };
-            let found = match toolchains::find(toolchain, self.compiler.as_deref()) {
+            let found = match toolchains::find(toolchain, self.compiler.as_deref(), None) {
                 Ok(found) => found,
                 Err(why) => {
                     println!("{name}: not run: {why}");

@@ -1,7 +1,7 @@
 //! Random networks in one language, a batch after the other, as many as are wanted or as there is time for.
 
 use super::{Language, One};
-use headrace_driver::toolchains::{Found, run, workshop, write_files};
+use headrace::toolchains::{Found, run, workshop, write_files};
 use headrace_targets::toolchain;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

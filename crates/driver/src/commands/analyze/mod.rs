@@ -199,7 +199,7 @@ fn operations(context: &mut Context, words: &[String]) -> Outcome<Option<Vec<Ope
     match library.select(&words) {
         Ok(found) => Ok(Some(found.into_iter().filter(|spec| !spec.inputs.is_empty()).cloned().collect())),
         Err(_) if words.len() == 1 => Ok(None),
-        Err(problem) => Err(Error::unknown(&problem).into()),
+        Err(problem) => Err(Error::unknown(&problem)),
     }
 }
 

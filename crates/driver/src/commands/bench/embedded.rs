@@ -5,9 +5,9 @@ use super::{Measured, footprints, ours, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::Outcome;
-use crate::toolchains::{Found, find, run, workshop, write_files};
 use headrace::Error;
 use headrace::embedded;
+use headrace::toolchains::{Found, find, run, workshop, write_files};
 use headrace_bench::contender::Strings;
 use headrace_bench::counts::{Count, CountRules, Counts, Processor};
 use headrace_bench::results::Machine;
@@ -108,7 +108,7 @@ fn rules() -> Outcome<CountRules> {
 /// Looks for the tools of a processor, and makes a plugin that its emulator takes.
 fn place<'r>(spec: &'r Processor, folder: &Path) -> Result<Place<'r>, String> {
     let toolchain = toolchain::named(&spec.toolchain).ok_or_else(|| format!("no toolchain `{}`", spec.toolchain))?;
-    let found = find(toolchain, None)?;
+    let found = find(toolchain, None, None)?;
     let Some(emulator) = toolchain.emulator else { return Err(format!("`{}` has no emulator", toolchain.name)) };
     write_files(folder, &Files::from([("ends.c".to_owned(), ENDS.to_vec())]))?;
     said(&Step::new([found.commands[0].as_str(), "-O1", "ends.c", "-o", "ends"]), folder)?;

@@ -3,12 +3,12 @@
 
 use crate::commands::Context;
 use crate::failure::Outcome;
-use crate::output::TemporaryFolder;
-use crate::toolchains::workshop;
 use headrace::Error;
+use headrace::toolchains::workshop;
 use headrace_bench::contender::Object;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_native::{Compiler, LocalTrials};
+use headrace_private::PrivateFolder;
 use headrace_private::processes;
 use headrace_targets::c::Options;
 use headrace_targets::c::contender::{Help, shim};
@@ -85,7 +85,7 @@ pub struct Compiled {
     /// Compiler and flags.
     pub engine: String,
     /// Where it lies.
-    _folder: TemporaryFolder,
+    _folder: PrivateFolder,
 }
 
 /// The generated project of a variant of an operation, before a compiler has seen it.

@@ -4,10 +4,9 @@
 use super::ours::{Build, Compiled, generate};
 use crate::commands::Context;
 use crate::failure::Outcome;
-use crate::output::TemporaryFolder;
-use crate::toolchains::{self, Found};
 use headrace::Error;
 use headrace::embedded;
+use headrace::toolchains::{self, Found};
 use headrace_bench::contender::{Object, Prepared, ROOM_BYTES, Strings};
 use headrace_bench::contest::{Entrant, Inputs, Load, Side};
 use headrace_bench::peers::built_folder;
@@ -16,6 +15,7 @@ use headrace_bench::results::Status;
 use headrace_bench::target_rules::TargetPeer;
 use headrace_ir::Network;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
+use headrace_private::PrivateFolder;
 use headrace_targets::Target;
 use headrace_targets::c::Options;
 use headrace_targets::contender::{Contender, Made, PROJECT, Subject};
@@ -100,7 +100,7 @@ pub struct Entry {
     /// What it was compiled by.
     pub engine: String,
     /// Where it lies.
-    _folder: Option<TemporaryFolder>,
+    _folder: Option<PrivateFolder>,
     /// Of our C.
     compiled: Option<Compiled>,
 }
@@ -266,7 +266,7 @@ pub fn version(found: &Found) -> String {
 }
 
 /// A folder with all that contenders may include.
-fn workshop() -> Result<TemporaryFolder, String> {
+fn workshop() -> Result<PrivateFolder, String> {
     let folder = toolchains::workshop()?;
     for prefix in ["bench/contenders/", "bench/peers/peer.h", "bench/rust-peers/abi.rs"] {
         for (path, text) in embedded::below(prefix) {

@@ -7,11 +7,11 @@
 use super::target_sides::{Entry, Who, Work, c_sides, ours, theirs, version};
 use super::{Measured, referee};
 use crate::cli::BenchArgs;
-use crate::commands::Context;
+use crate::commands::{Context, itself};
 use crate::failure::Outcome;
-use crate::toolchains::{self, Found};
 use headrace::Error;
 use headrace::primitive::Runner;
+use headrace::toolchains::{self, Found};
 use headrace_bench::contender::Strings;
 use headrace_bench::contest::{Side, Times, hold_sides, noise};
 use headrace_bench::cycles;
@@ -117,7 +117,7 @@ pub fn speeds(context: &mut Context, spec: &OperationSpec, strings: Strings, mes
     for target in headrace_targets::ALL {
         let (Some(contender), Some(toolchain)) = (target.contender, target.toolchains.first()) else { continue };
         context.terminal.status(&format!("building {} for {}", work.name(), target.name));
-        let made = toolchains::find(toolchain, None).and_then(|found| {
+        let made = toolchains::find(toolchain, None, itself().as_deref()).and_then(|found| {
             let entry = ours(&work, target, &contender, &found, true, WARM_SECONDS).map_err(|(_, why)| why)?;
             let mut entries = [entry];
             let result = entries[0].side.result().ok_or("a run fails")?;
@@ -159,7 +159,7 @@ fn chosen<'r>(rules: &'r TargetRules, arguments: &BenchArgs) -> Outcome<Vec<Chos
             continue;
         }
         let found = match target.toolchains.first() {
-            Some(toolchain) => toolchains::find(toolchain, None),
+            Some(toolchain) => toolchains::find(toolchain, None, itself().as_deref()),
             None => Err("nothing builds its projects".into()),
         };
         if let (Err(why), false) = (&found, named.is_empty()) {

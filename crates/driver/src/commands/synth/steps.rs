@@ -2,8 +2,8 @@
 
 use crate::failure::Outcome;
 use crate::output::TemporaryFolder;
-use crate::toolchains::{Said, run};
 use headrace::Error;
+use headrace::toolchains::{Said, run};
 use headrace_private::cache::{Cache, SYNTHESIS, default_place};
 use headrace_private::limits::Limits;
 use headrace_targets::toolchain::Step;

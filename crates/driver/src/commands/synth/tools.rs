@@ -4,8 +4,8 @@
 //! before 0.40 needs up to twice as many LUTs for the same core.
 
 use crate::failure::Outcome;
-use crate::toolchains::run;
 use headrace::Error;
+use headrace::toolchains::run;
 use headrace_private::{forget, processes, remove_when_interrupted, trust};
 use headrace_synthesis::device::{self, Device};
 use headrace_targets::toolchain::Step;

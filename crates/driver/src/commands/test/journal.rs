@@ -3,9 +3,9 @@
 //! A file of lines in JSON: the first says which command wrote it, each other one what came of a job. Jobs with failures are
 //! not written down: they are tried again. A line that was cut off when the command was is no line.
 
-use super::{Done, Finding, Job};
 use crate::failure::Outcome;
 use headrace::Error;
+use headrace::known_answers::{Done, Finding, Job};
 use headrace::reading::read_at_most;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -57,7 +57,7 @@ impl<'e> Name<'e> {
             place: job.place.name().into(),
             set: job.spec.set.as_str().into(),
             operation: job.spec.name.as_str().into(),
-            variant: job.variant.into(),
+            variant: job.variant.as_str().into(),
             arguments: job.arguments.as_slice().into(),
         }
     }
@@ -105,7 +105,7 @@ impl Journal {
     }
 
     /// Writes down what came of jobs.
-    pub(super) fn add<'j>(&self, jobs: impl Iterator<Item = (&'j Job<'j>, &'j Done)>) {
+    pub(super) fn add<'j>(&self, jobs: impl Iterator<Item = (&'j Job, &'j Done)>) {
         let mut text = String::new();
         for (job, done) in jobs {
             if let Some(findings) = findings(done) {

@@ -4,14 +4,12 @@
 //! attempts passed and failed for each operation ([`toolchain::read`]): an operation of which one attempt fails, or of
 //! which the test does not say that it tried all answers, has failed with all of its records.
 
+use super::jobs::{File, Job};
 use super::kept::{Kept, Outcome, Shared, Subject};
 use super::queue::Queue;
-use super::{Done, File, Finding, Finished, Job, Place, in_turn};
-use crate::terminal::{Terminal, plural};
+use super::{Done, Finding, Listener, Place, in_turn, processors};
+use crate::build::answers::{NO_FRAMING, NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole};
 use crate::toolchains::{Found, run as run_step, workshop, write_files};
-use headrace::build::answers::{
-    NO_FRAMING, NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole,
-};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::Case;
@@ -35,9 +33,6 @@ pub(super) struct Plan {
     pub(super) limit: Duration,
 }
 
-/// Where one tells how far it is when nobody looks at a terminal.
-const REPORTED: Duration = Duration::from_secs(60);
-
 /// The operations of one parameter set in one variant, by the numbers of their jobs.
 struct Project<'j> {
     target: &'static Target,
@@ -48,45 +43,34 @@ struct Project<'j> {
 
 /// Runs jobs in projects; gives what came of each by its number.
 pub(super) fn run(
-    terminal: Terminal,
     jobs: &[Job],
     wanted: Vec<usize>,
     files: &[File],
     plan: &Plan,
-    finished: &Finished<'_>,
+    listener: &dyn Listener,
 ) -> Vec<(usize, Done)> {
     let batches = batches(projects(jobs, &wanted));
     let kept = Kept::default();
     let n_projects: usize = batches.iter().map(Vec::len).sum();
     let workers = plan.workers.min(batches.len()).max(1);
-    let cores = (super::processors() / workers).max(1);
-    let done = Mutex::new((0, Instant::now()));
-    let told = |projects: &[Project]| {
-        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        done.0 += projects.len();
-        let line = format!("{} of {}", done.0, plural(n_projects, "project"));
-        terminal.status(&line);
-        if !terminal.interactive && done.1.elapsed() >= REPORTED {
-            terminal.say(&line);
-            done.1 = Instant::now();
-        }
-    };
+    let cores = (processors() / workers).max(1);
+    let n_done = Mutex::new(0);
     let queue = Queue::of(&batches, NEAR, |batch| batch.iter().map(|project| project.subject).collect());
-    let found = in_turn(
+    in_turn(
         || queue.next(),
         workers,
         |batch| {
             let printed = Printed::of(batch, jobs, files, &kept);
             queue.made(batch);
             let done = printed.done(jobs, plan, cores);
-            finished(&done);
-            told(batch);
+            listener.finished(&done);
+            let mut n_done = n_done.lock().unwrap_or_else(PoisonError::into_inner);
+            *n_done += batch.len();
+            listener.projects(*n_done, n_projects);
             done
         },
         |_| {},
-    );
-    terminal.status("");
-    found
+    )
 }
 
 /// Jobs of one set, one variant and the same arguments go into one project. Large ones come first, so that the last one to
@@ -98,7 +82,8 @@ fn projects<'j>(jobs: &'j [Job], wanted: &[usize]) -> Vec<Project<'j>> {
         let Place::Project(toolchain) = job.place else { continue };
         let of = |target: &&Target| target.toolchains.iter().any(|other| other.name == toolchain.name);
         let Some(target) = ALL.iter().find(of) else { continue };
-        let subject = Subject { variant: job.variant, arguments: job.arguments.as_slice(), set: job.spec.set.as_str() };
+        let subject =
+            Subject { variant: &job.variant, arguments: job.arguments.as_slice(), set: job.spec.set.as_str() };
         let new = || Project { target, toolchain, subject, jobs: Vec::new() };
         found.entry((subject, toolchain.name)).or_insert_with(new).jobs.push(*at);
     }
@@ -183,7 +168,7 @@ impl<'b, 'j> Printed<'b, 'j> {
             self.answers.insert(*at, known.len() - before);
             if known.len() > before {
                 match &job.network {
-                    Ok(network) => operations.push((&job.spec, network)),
+                    Ok(network) => operations.push((job.spec.as_ref(), network)),
                     Err(message) => problem = Some(message.clone()),
                 }
             }
@@ -199,7 +184,7 @@ impl<'b, 'j> Printed<'b, 'j> {
         shared.files.get(project.target.name, || {
             (project.target.of_operations)(set, &title, &operations, &known, &options, &|_, _| {})
                 .map(Arc::new)
-                .map_err(|problems: Vec<Diagnostic>| headrace::primitive::messages(&problems))
+                .map_err(|problems: Vec<Diagnostic>| crate::primitive::messages(&problems))
         })
     }
 

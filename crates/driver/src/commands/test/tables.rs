@@ -1,51 +1,15 @@
-//! What came of the known answers: records and lines, shown as text, as JSON and as tables in documents.
+//! Tables of what passed, for documents: rows and columns of what is not run now stay as they stand.
 
-use super::super::Context;
-use super::{Done, File, Finding, Job, MAX_DESCRIBED, Place, Variants};
 use crate::commands::summary::unique;
 use crate::terminal::plural;
+use headrace::known_answers::{Place, Tally, Variants};
 use headrace_library::catalog::{Framing, Library, OperationSpec};
-use serde_json::json;
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// What became of one record in one place.
-#[derive(Default)]
-struct Record {
-    failures: Vec<String>,
-    n_cases: usize,
-    passed: usize,
-    /// Why cases were not run.
-    not_run: BTreeSet<Cow<'static, str>>,
-}
-
-impl Record {
-    fn result(&self) -> &'static str {
-        match (self.failures.is_empty(), self.passed) {
-            (false, _) => "failed",
-            (true, 0) => "skipped",
-            (true, _) => "passed",
-        }
-    }
-}
-
-/// One line of the summary: an operation in one variant in one place.
-#[derive(Default)]
-struct Line {
-    /// Cases: records by direction.
-    passed: usize,
-    failed: usize,
-    not_run: usize,
-    seconds: f64,
-    /// File and count of each record that was run, and of those that failed.
-    records: BTreeSet<(usize, u64)>,
-    failed_records: BTreeSet<(usize, u64)>,
-}
+use std::collections::BTreeSet;
 
 /// What is tried of the library.
 pub(super) struct Scope<'l> {
     pub operations: &'l [&'l OperationSpec],
-    pub variants: Variants<'l>,
+    pub variants: &'l Variants,
 }
 
 impl Scope<'_> {
@@ -62,109 +26,20 @@ impl Scope<'_> {
     }
 }
 
-/// All results: records by file, count and place; lines by operation, place and variant.
-#[derive(Default)]
-pub(super) struct Tally {
-    records: BTreeMap<(usize, u64, &'static str), Record>,
-    lines: BTreeMap<(String, &'static str, String), Line>,
-    /// Cases that were not run, by place and reason.
-    not_run: BTreeMap<(&'static str, Cow<'static, str>), usize>,
+/// What came of a test, to be put into tables.
+pub(super) struct Tables<'t> {
+    pub tally: &'t Tally,
 }
 
-impl Tally {
-    pub(super) fn add(&mut self, job: &Job, done: &Done, files: &[File]) {
-        let place = job.place.name();
-        let name = format!("{} {}", job.spec.set, job.spec.name);
-        let line = self.lines.entry((name.clone(), place, job.variant.to_owned())).or_default();
-        line.seconds += done.seconds;
-        for ((file, case), finding) in job.cases.iter().zip(&done.findings) {
-            let case = &files[*file].cases[*case];
-            let record = self.records.entry((*file, case.count, place)).or_default();
-            record.n_cases += 1;
-            match finding {
-                Finding::Passed => {
-                    line.passed += 1;
-                    record.passed += 1;
-                }
-                Finding::Failed(why) => {
-                    line.failed += 1;
-                    line.failed_records.insert((*file, case.count));
-                    record.failures.push(format!("{name} ({}): {why}", job.variant));
-                }
-                Finding::NotRun(why) => {
-                    line.not_run += 1;
-                    record.not_run.insert(why.clone());
-                    *self.not_run.entry((place, why.clone())).or_default() += 1;
-                    continue;
-                }
-            }
-            line.records.insert((*file, case.count));
-        }
-    }
-
-    /// All records, in a place whose tools are missing.
-    pub(super) fn skip(&mut self, place: Place, files: &[File]) {
-        for (at, file) in files.iter().enumerate() {
-            for case in &file.cases {
-                let record = self.records.entry((at, case.count, place.name())).or_default();
-                record.not_run.insert("a tool is missing".into());
-            }
-        }
-    }
-
-    /// What was not run where the rest was, with the reason.
-    pub(super) fn not_run(&self) -> Vec<String> {
-        let line = |((place, why), n): (&(&str, Cow<'_, str>), &usize)| {
-            format!("{place}: {} not run: {why}", plural(*n, "case"))
-        };
-        self.not_run.iter().map(line).collect()
-    }
-
-    pub(super) fn lines(&self) -> Vec<String> {
-        let width = self.lines.keys().map(|(name, _, _)| name.len()).max().unwrap_or(0);
-        let place_width = self.lines.keys().map(|(_, place, _)| place.len()).max().unwrap_or(0).max(6);
-        let line = |((name, place, variant), line): (&(String, &'static str, String), &Line)| {
-            let failed = if line.failed > 0 { format!(", {} FAILED", line.failed) } else { String::new() };
-            let not_run = if line.not_run > 0 { format!(", {} not run", line.not_run) } else { String::new() };
-            format!(
-                "{name:width$}  {place:place_width$}  {variant:8}  {:4} passed{failed}{not_run}  {:.2} s",
-                line.passed, line.seconds
-            )
-        };
-        self.lines.iter().map(line).collect()
-    }
-
-    pub(super) fn describe_failures(&self, context: &Context, files: &[File]) {
-        let failed: Vec<_> = self.records.iter().filter(|(_, record)| !record.failures.is_empty()).collect();
-        // What spoils a whole project is said once.
-        let mut told: BTreeSet<(&str, &[String])> = BTreeSet::new();
-        let mut more = 0;
-        for ((file, count, place), record) in failed {
-            if told.len() >= MAX_DESCRIBED || !told.insert((place, &record.failures)) {
-                more += 1;
-                continue;
-            }
-            let name = &files[*file].name;
-            context.terminal.error(&format!("{name}, record {count}, on {place}: {}", record.failures.join("\n  ")));
-        }
-        if more > 0 {
-            context.terminal.error(&format!("… and {}", plural(more, "more failed record")));
-        }
-    }
-
-    pub(super) fn counts(&self) -> (usize, usize, usize) {
-        let of = |wanted: &str| self.records.values().filter(|record| record.result() == wanted).count();
-        (of("passed"), of("failed"), of("skipped"))
-    }
-
+impl Tables<'_> {
     /// Places in which something was run or should have been.
     fn places(&self) -> BTreeSet<&'static str> {
-        self.lines.keys().map(|(_, place, _)| *place).collect()
+        self.tally.lines.keys().map(|(_, place, _)| *place).collect()
     }
 
     /// What passed in some lines in one place: records, all variants and directions together.
-    fn cell<'t>(&'t self, place: &str, is_wanted: impl Fn(&'t str, &'t str) -> bool) -> String {
-        let lines = self.lines.iter().filter(|((name, on, variant), _)| *on == place && is_wanted(name, variant));
+    fn cell(&self, place: &str, is_wanted: impl Fn(&str, &str) -> bool) -> String {
+        let lines = self.tally.lines.iter().filter(|((name, on, variant), _)| *on == place && is_wanted(name, variant));
         let mut records: BTreeSet<&(usize, u64)> = BTreeSet::new();
         let mut failed: BTreeSet<&(usize, u64)> = BTreeSet::new();
         for (_, line) in lines {
@@ -222,19 +97,6 @@ impl Tally {
             }
         }
         text
-    }
-
-    pub(super) fn json(&self, files: &[File]) -> String {
-        let row = |((file, count, place), record): (&(usize, u64, &'static str), &Record)| {
-            json!({
-                "file": files[*file].name, "count": count, "engine": place, "result": record.result(),
-                "cases": record.n_cases, "failures": record.failures, "not_run": record.not_run,
-            })
-        };
-        let rows: Vec<_> = self.records.iter().map(row).collect();
-        let (passed, failed, skipped) = self.counts();
-        let all = json!({ "passed": passed, "failed": failed, "skipped": skipped, "rows": rows });
-        serde_json::to_string_pretty(&all).map(|text| text + "\n").unwrap_or_default()
     }
 }
 
@@ -337,14 +199,15 @@ mod tests {
         let is_project = |place: &Place| matches!(place, Place::Project(_));
         let project = Place::all().find(is_project).expect("there are targets");
         let engine = Place::all().find(|place| !is_project(place)).expect("there are engines");
-        let usual = |operations: &[&OperationSpec], variants: Variants<'_>| {
+        let usual = |operations: &[&OperationSpec], variants: &Variants| {
             let scope = Scope { operations, variants };
             [engine, project].map(|place| scope.has_usual(spec, place))
         };
-        assert_eq!(usual(&[spec], Variants::Usual), [true, true]);
-        assert_eq!(usual(&[spec], Variants::All), [true, true]);
-        assert_eq!(usual(&[spec], Variants::Only("first")), [false, true]);
-        assert_eq!(usual(&[spec], Variants::Only("second")), [false, false]);
-        assert_eq!(usual(&[], Variants::All), [false, false]);
+        let only = |name: &str| Variants::Only(name.to_owned());
+        assert_eq!(usual(&[spec], &Variants::Usual), [true, true]);
+        assert_eq!(usual(&[spec], &Variants::All), [true, true]);
+        assert_eq!(usual(&[spec], &only("first")), [false, true]);
+        assert_eq!(usual(&[spec], &only("second")), [false, false]);
+        assert_eq!(usual(&[], &Variants::All), [false, false]);
     }
 }

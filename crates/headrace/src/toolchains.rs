@@ -1,8 +1,8 @@
 //! Tools of targets: which are here, and their commands, with limits on time and on what they say.
 
-use crate::output::TemporaryFolder;
-use headrace::error::describe;
+use crate::error::describe;
 use headrace_bench::machine::version_of;
+use headrace_private::PrivateFolder;
 use headrace_private::processes::{self, Ended};
 use headrace_targets::project::Files;
 use headrace_targets::toolchain::{ITSELF, Step, Tool, Toolchain};
@@ -20,16 +20,18 @@ pub struct Found {
     pub version: String,
 }
 
-/// The tools of a toolchain, with this one in the place of the first if one is named.
+/// The tools of a toolchain, with this one in the place of the first if one is named; `command` is the command `headrace`, where
+/// somebody has it.
 ///
 /// # Errors
 ///
 /// Which is missing, and the package that has it.
-pub fn find(toolchain: &Toolchain, compiler: Option<&str>) -> Result<Found, String> {
+pub fn find(toolchain: &Toolchain, compiler: Option<&str>, command: Option<&Path>) -> Result<Found, String> {
     let mut found = Found { commands: Vec::new(), version: String::new() };
     for (at, tool) in toolchain.tools.iter().enumerate() {
         if tool.commands == ITSELF.commands {
-            found.commands.push(itself()?);
+            let command = command.ok_or("nobody says where the command `headrace` is")?;
+            found.commands.push(command.display().to_string());
             found.version = format!("headrace {}", env!("CARGO_PKG_VERSION"));
             continue;
         }
@@ -54,12 +56,6 @@ pub fn find(toolchain: &Toolchain, compiler: Option<&str>) -> Result<Found, Stri
         found.commands.push(place.map_or_else(|| command.to_owned(), |path| path.display().to_string()));
     }
     Ok(found)
-}
-
-/// The program that runs now.
-fn itself() -> Result<String, String> {
-    let path = std::env::current_exe().map_err(|error| format!("this program does not know its place: {error}"))?;
-    Ok(path.display().to_string())
 }
 
 /// Whether the first number of a version is large enough.
@@ -148,8 +144,8 @@ pub fn write_files(folder: &Path, files: &Files) -> Result<(), String> {
 /// # Errors
 ///
 /// Why there is none.
-pub fn workshop() -> Result<TemporaryFolder, String> {
-    TemporaryFolder::new().map_err(|error| error.to_string())
+pub fn workshop() -> Result<PrivateFolder, String> {
+    PrivateFolder::new()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ pub mod failure;
 pub mod inputs;
 pub mod output;
 pub mod passphrase;
-pub mod picture;
 pub mod pictures;
 pub mod ports;
 pub mod program;

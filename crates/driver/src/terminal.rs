@@ -5,6 +5,7 @@ use codespan_reporting::diagnostic as drawn;
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term::termcolor::{Buffer, Color, ColorSpec, WriteColor};
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
+use headrace::words::plural;
 use headrace_source::{Diagnostic, FileId, Severity, SourceMap, Span};
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -112,11 +113,6 @@ impl Counts {
             [count(self.errors, "error"), count(self.warnings, "warning")].into_iter().flatten().collect();
         parts.join(", ")
     }
-}
-
-/// `1 file`, `2 files`.
-pub fn plural(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// The text without characters that would drive the terminal.

@@ -13,6 +13,7 @@
 //! # }
 //! ```
 
+pub mod analysis;
 pub mod build;
 pub mod check;
 pub mod embedded;
@@ -24,6 +25,7 @@ pub mod known_answers;
 pub mod mapping;
 pub mod message_input;
 pub mod operation;
+pub mod picture;
 pub mod primitive;
 pub mod profile;
 pub mod reading;
@@ -38,6 +40,7 @@ pub mod tokens;
 pub mod toolchains;
 pub mod transfer;
 pub mod waiting;
+pub mod words;
 pub mod workspace;
 pub mod xlim;
 

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::cli::CheckArgs;
 use crate::failure::Outcome;
-use crate::terminal::plural;
+use headrace::words::plural;
 
 /// Checks files, folders and networks, and shows all problems at once.
 pub fn check(context: &mut Context, arguments: &CheckArgs) -> Outcome {

@@ -4,8 +4,8 @@ use super::Context;
 use crate::cli::GraphArgs;
 use crate::failure::Outcome;
 use crate::output::write_file;
-use crate::picture;
 use headrace::Error;
+use headrace::picture;
 
 /// Writes the picture of a network.
 pub fn graph(context: &mut Context, arguments: &GraphArgs) -> Outcome {

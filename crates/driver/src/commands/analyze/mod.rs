@@ -1,91 +1,26 @@
-//! `headrace analyze`: one file a section of the report, each as text and as JSON.
+//! `headrace analyze`.
 
-mod automaton;
-mod carried;
-mod control;
-mod fifos;
-mod firings;
-mod models;
-mod order;
 mod partitions;
-mod period;
-mod secrets;
-mod ways;
-mod work;
 
 use super::{Context, fail_if};
 use crate::cli::AnalyzeArgs;
 use crate::failure::Outcome;
 use crate::output;
-use crate::terminal::plural;
 use headrace::Error;
-use headrace_analysis::constant_time::{self, Classes, Report};
-use headrace_analysis::control::ControlSlice;
-use headrace_analysis::schedule;
-use headrace_analysis::{balance, flow};
-use headrace_ir::{Network, Port};
-use headrace_library::Class;
+use headrace::analysis::automaton::{self, Passes};
+use headrace::analysis::replay::replay;
+use headrace::analysis::{Analysis, MAX_SHOWN, loops, of_manifest, of_names};
+use headrace::operation::no_such_variant;
+use headrace::roots::read_source;
+use headrace::waiting;
+use headrace::words::plural;
+use headrace_analysis::constant_time::Classes;
+use headrace_ir::Network;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
-use headrace_source::{Diagnostic, SourceMap};
-use headrace_targets::promela::environment;
+use headrace_targets::promela::environment::{self, Environment};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
-
-/// What is analysed, and what the sections share.
-struct Subject<'a> {
-    network: &'a Network,
-    sources: &'a SourceMap,
-    classes: Vec<headrace_analysis::rates::Class>,
-    control: ControlSlice,
-    balance: balance::Balance,
-    periods: Vec<schedule::Outcome>,
-    secrets: Report,
-}
-
-impl<'a> Subject<'a> {
-    fn new(network: &'a Network, sources: &'a SourceMap, classes: &Classes) -> Self {
-        let graph = flow::Network::of(network);
-        let balance = balance::analyse(network);
-        Subject {
-            network,
-            sources,
-            classes: (0..network.actors.len()).map(|at| headrace_analysis::rates::classify_in(network, at)).collect(),
-            control: headrace_analysis::control::of_flow(&graph),
-            periods: schedule::analyse(network, &balance),
-            balance,
-            secrets: constant_time::of_flow(&graph, classes),
-        }
-    }
-
-    /// Problems with a place in a source.
-    fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut found = balance::diagnostics(self.network, &self.balance);
-        found.extend(schedule::diagnostics(self.network, &self.periods));
-        found.extend(headrace_analysis::order_dependence::diagnostics(self.network));
-        found
-    }
-}
-
-/// A part of the report.
-struct Section {
-    /// Its key in JSON.
-    key: &'static str,
-    text: fn(&Subject<'_>) -> String,
-    json: fn(&Subject<'_>) -> Value,
-}
-
-/// All parts, in the order in which they are shown.
-const SECTIONS: [Section; 8] = [
-    Section { key: "actors", text: models::text, json: models::json },
-    Section { key: "control", text: control::text, json: control::json },
-    Section { key: "periods", text: period::text, json: period::json },
-    Section { key: "fifos", text: fifos::text, json: fifos::json },
-    Section { key: "constant_time", text: secrets::text, json: secrets::json },
-    Section { key: "work", text: work::text, json: work::json },
-    Section { key: "carried", text: carried::text, json: carried::json },
-    Section { key: "order_dependence", text: order::text, json: order::json },
-];
 
 /// Says of a network, or of operations of the library, what can be known before it runs.
 pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
@@ -99,15 +34,15 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             return partitions::show(arguments, &network, n);
         }
         if let Some(path) = &arguments.firings {
-            return firings::replay(context, &network, &environment::of_network(&network), path, arguments.fifo);
+            return replay_firings(context, &network, &environment::of_network(&network), path, arguments.fifo);
         }
         if arguments.loops {
             return Err(Error::usage("--loops: only operations of the library say what typical messages are"));
         }
         if arguments.automaton {
-            return output::print(automaton::of_network(&network, arguments)?.as_bytes());
+            return output::print(automaton::of_network(&network, &asked(arguments))?.as_bytes());
         }
-        let classes = classes_of_names(&network, arguments)?;
+        let classes = of_names(&network, &arguments.secret, &arguments.public)?;
         let found = report(context, &network, &classes, arguments, None)?;
         return fail_if(arguments.constant_time && found);
     };
@@ -126,33 +61,33 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             }
             if let Some(path) = &arguments.firings {
                 let environment = environment::of_operation(&spec, &network);
-                return firings::replay(context, &network, &environment, path, arguments.fifo);
+                return replay_firings(context, &network, &environment, path, arguments.fifo);
             }
             let about = About { spec: &spec, variant };
             if arguments.automaton {
-                output::print(automaton::of_operation(&spec, &network, arguments)?.as_bytes())?;
+                output::print(automaton::of_operation(&spec, &network, &asked(arguments))?.as_bytes())?;
                 continue;
             }
             if arguments.loops {
-                let found = ways::of_operation(&spec, &network);
+                let found = loops::of_operation(&spec, &network);
                 let sources = &context.workspace.session.sources;
                 if arguments.json {
                     let mut object = about.object();
-                    let (loops, no_loop) = ways::json(&network, sources, &found);
-                    object.insert("loops".into(), loops);
+                    let (all, no_loop) = loops::json(&network, sources, &found);
+                    object.insert("loops".into(), all);
                     object.insert("no_loop".into(), no_loop);
                     analysed.push(Value::Object(object));
                 } else {
-                    let text = format!("{}\n{}", about.title(), ways::text(&network, sources, &found));
+                    let text = format!("{}\n{}", about.title(), loops::text(&network, sources, &found));
                     output::print(text.as_bytes())?;
                 }
                 continue;
             }
-            let classes = classes_of_manifest(&spec, &network);
+            let classes = of_manifest(&spec, &network);
             if arguments.json {
-                let subject = Subject::new(&network, &context.workspace.session.sources, &classes);
-                found_any |= !subject.secrets.is_constant_time();
-                analysed.push(as_json(&subject, arguments, Some(about)));
+                let analysis = Analysis::new(&network, context.workspace.sources(), &classes);
+                found_any |= !analysis.secrets.is_constant_time();
+                analysed.push(as_json(&analysis, arguments, Some(about)));
             } else {
                 found_any |= report(context, &network, &classes, arguments, Some(about))?;
             }
@@ -207,41 +142,38 @@ fn operations(context: &mut Context, words: &[String]) -> Outcome<Option<Vec<Ope
 fn variants<'s>(spec: &'s OperationSpec, arguments: &AnalyzeArgs) -> Outcome<Vec<&'s VariantSpec>> {
     match &arguments.variant {
         None if arguments.constant_time => Ok(spec.variants.iter().collect()),
-        name => spec.variant(name.as_deref()).map(|variant| vec![variant]).ok_or_else(|| {
-            let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
-            Error::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
-        }),
+        name => spec.variant(name.as_deref()).map(|variant| vec![variant]).ok_or_else(|| no_such_variant(spec)),
     }
 }
 
-fn classes_of_manifest(spec: &OperationSpec, network: &Network) -> Classes {
-    let is = |class: Class| move |port: &Port| spec.class_of(&port.name).unwrap_or(Class::Secret) == class;
-    Classes {
-        secret_inputs: network.inputs.iter().map(is(Class::Secret)).collect(),
-        public_outputs: network.outputs.iter().map(is(Class::Public)).collect(),
+/// What the command line asks of passes.
+fn asked(arguments: &AnalyzeArgs) -> Passes<'_> {
+    Passes {
+        names: &arguments.passes,
+        stop_after: arguments.stop_after.as_deref(),
+        print_before: &arguments.print_before,
+        print_after: &arguments.print_after,
     }
 }
 
-/// The classes of a network that no manifest speaks of: by the names of its ports, and what the user says.
-fn classes_of_names(network: &Network, arguments: &AnalyzeArgs) -> Outcome<Classes> {
-    let ports = || network.inputs.iter().chain(&network.outputs);
-    for name in arguments.secret.iter().chain(&arguments.public) {
-        if !ports().any(|port| port.name == *name) {
-            let known: Vec<&str> = ports().map(|port| port.name.as_str()).collect();
-            let name = name.escape_debug();
-            return Err(Error::usage(format!("`{name}` is no port; there are {}", known.join(", "))));
+/// Runs a network as its model ran, and says whether it stops as that did.
+fn replay_firings(
+    context: &Context,
+    network: &Arc<Network>,
+    environment: &Environment,
+    path: &Path,
+    fifo_tokens: u32,
+) -> Outcome {
+    let text = read_source(path).map_err(Error::Wrong)?;
+    let replayed = replay(network, environment, &path.display().to_string(), &text, fifo_tokens)?;
+    output::print(replayed.text().as_bytes())?;
+    match replayed.report() {
+        None => Ok(()),
+        Some(report) => {
+            context.terminal.say(&waiting::report(report));
+            Err(Error::Stopped(String::new()))
         }
     }
-    let verifies = network.outputs.iter().any(|port| port.name == "Verified");
-    let class = |port: &Port| match () {
-        () if arguments.secret.contains(&port.name) => Class::Secret,
-        () if arguments.public.contains(&port.name) => Class::Public,
-        () => Class::of_name(&port.name, verifies),
-    };
-    Ok(Classes {
-        secret_inputs: network.inputs.iter().map(|port| class(port) == Class::Secret).collect(),
-        public_outputs: network.outputs.iter().map(|port| class(port) == Class::Public).collect(),
-    })
 }
 
 /// Prints the report on one network; true when it is not constant in time.
@@ -252,10 +184,10 @@ fn report(
     arguments: &AnalyzeArgs,
     about: Option<About<'_>>,
 ) -> Outcome<bool> {
-    let subject = Subject::new(network, &context.workspace.session.sources, classes);
-    let found = !subject.secrets.is_constant_time();
+    let analysis = Analysis::new(network, context.workspace.sources(), classes);
+    let found = !analysis.secrets.is_constant_time();
     if arguments.json {
-        print_json(&as_json(&subject, arguments, about))?;
+        print_json(&as_json(&analysis, arguments, about))?;
         return Ok(found);
     }
     let mut text = match about {
@@ -263,39 +195,26 @@ fn report(
         None => String::new(),
     };
     if arguments.constant_time {
-        text.push_str(&secrets::text(&subject));
+        text.push_str(&analysis.secrets_text());
         output::print(text.as_bytes())?;
-        let mut shown = constant_time::diagnostics(network, &subject.secrets);
-        let more = shown.len().saturating_sub(secrets::MAX_SHOWN);
-        shown.truncate(secrets::MAX_SHOWN);
+        let mut shown = analysis.secret_diagnostics();
+        let more = shown.len().saturating_sub(MAX_SHOWN);
+        shown.truncate(MAX_SHOWN);
         context.show(&shown);
         if more > 0 {
             context.terminal.say(&format!("and {} more; --json has all", plural(more, "place")));
         }
     } else {
-        text.push_str(&format!("network {}\n", network.name));
-        for section in &SECTIONS {
-            let part = (section.text)(&subject);
-            if !part.is_empty() {
-                text.push('\n');
-                text.push_str(&part);
-            }
-        }
-        let problems = subject.diagnostics();
+        text.push_str(&analysis.text());
         output::print(text.as_bytes())?;
-        context.show(&problems);
+        context.show(&analysis.diagnostics());
     }
     Ok(found)
 }
 
-fn as_json(subject: &Subject<'_>, arguments: &AnalyzeArgs, about: Option<About<'_>>) -> Value {
+fn as_json(analysis: &Analysis<'_>, arguments: &AnalyzeArgs, about: Option<About<'_>>) -> Value {
     let mut object = about.map(|about| about.object()).unwrap_or_default();
-    object.insert("network".into(), json!(subject.network.name));
-    for section in &SECTIONS {
-        if !arguments.constant_time || section.key == "constant_time" {
-            object.insert(section.key.into(), (section.json)(subject));
-        }
-    }
+    object.extend(if arguments.constant_time { analysis.secrets_json() } else { analysis.json() });
     Value::Object(object)
 }
 

@@ -1,8 +1,8 @@
 //! Tables of what passed, for documents: rows and columns of what is not run now stay as they stand.
 
 use crate::commands::summary::unique;
-use crate::terminal::plural;
 use headrace::known_answers::{Place, Tally, Variants};
+use headrace::words::plural;
 use headrace_library::catalog::{Framing, Library, OperationSpec};
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
 //! What came of known answers, in lines for the terminal.
 
 use crate::commands::Context;
-use crate::terminal::plural;
 use headrace::known_answers::File;
 use headrace::known_answers::tally::{Line, Tally};
+use headrace::words::plural;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

@@ -1,13 +1,13 @@
 //! The FIFOs and how large they are.
 
-use super::Subject;
+use super::Analysis;
 use headrace_ir::DEFAULT_FIFO_TOKENS;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// One line a FIFO.
-pub fn text(subject: &Subject<'_>) -> String {
-    let network = subject.network;
+pub fn text(analysis: &Analysis<'_>) -> String {
+    let network = analysis.network;
     let mut bytes = 0;
     let mut text = String::from("FIFOs\n");
     for connection in &network.connections {
@@ -22,8 +22,8 @@ pub fn text(subject: &Subject<'_>) -> String {
 }
 
 /// One object a FIFO.
-pub fn json(subject: &Subject<'_>) -> Value {
-    let network = subject.network;
+pub fn json(analysis: &Analysis<'_>) -> Value {
+    let network = analysis.network;
     let each = network.connections.iter().map(|connection| {
         let (source, target) = network.describe(connection);
         json!({

@@ -1,7 +1,7 @@
 //! The constant-time report.
 
-use super::Subject;
-use crate::terminal::plural;
+use super::Analysis;
+use crate::words::plural;
 use headrace_analysis::constant_time::{Finding, action_name, describe, name, shown_steps};
 use headrace_source::Span;
 use serde_json::{Value, json};
@@ -13,9 +13,9 @@ pub const MAX_SHOWN: usize = 20;
 /// Places that the text has a line for.
 const MAX_LINES: usize = 6;
 
-fn place(subject: &Subject<'_>, span: Span) -> String {
-    let (line, column) = subject.sources.position(span);
-    format!("{}:{line}:{column}", subject.sources.name(span.file))
+fn place(analysis: &Analysis<'_>, span: Span) -> String {
+    let (line, column) = analysis.sources.position(span);
+    format!("{}:{line}:{column}", analysis.sources.name(span.file))
 }
 
 fn way(finding: &Finding) -> String {
@@ -25,8 +25,8 @@ fn way(finding: &Finding) -> String {
 }
 
 /// What is secret, whether it shows, and where.
-pub fn text(subject: &Subject<'_>) -> String {
-    let report = &subject.secrets;
+pub fn text(analysis: &Analysis<'_>) -> String {
+    let report = &analysis.secrets;
     if report.secret.is_empty() {
         return "constant time: nothing that comes in is secret\n".to_owned();
     }
@@ -42,7 +42,7 @@ pub fn text(subject: &Subject<'_>) -> String {
         text.push_str("  no secret decides a branch, a bound, an action, an address or the time of a division\n");
     }
     for finding in own.iter().take(MAX_LINES) {
-        let _ = writeln!(text, "  {}: {}", place(subject, finding.span), describe(finding.decides));
+        let _ = writeln!(text, "  {}: {}", place(analysis, finding.span), describe(finding.decides));
         let _ = writeln!(text, "    {}", way(finding));
     }
     if own.len() > MAX_LINES {
@@ -62,9 +62,9 @@ pub fn text(subject: &Subject<'_>) -> String {
 }
 
 /// Everything, with whole paths.
-pub fn json(subject: &Subject<'_>) -> Value {
-    let report = &subject.secrets;
-    let instance = |id: headrace_ir::InstanceId| subject.network.instances[id.index()].name.clone();
+pub fn json(analysis: &Analysis<'_>) -> Value {
+    let report = &analysis.secrets;
+    let instance = |id: headrace_ir::InstanceId| analysis.network.instances[id.index()].name.clone();
     let findings: Vec<Value> = report
         .findings
         .iter()
@@ -72,13 +72,13 @@ pub fn json(subject: &Subject<'_>) -> Value {
             let steps = finding.path.iter().map(|step| {
                 json!({
                     "instance": step.instance.map(instance), "what": step.what.trim_matches('`'),
-                    "place": place(subject, step.span),
+                    "place": place(analysis, step.span),
                 })
             });
-            let action = finding.instances.first().map(|&id| action_name(subject.network, id, finding.scope));
+            let action = finding.instances.first().map(|&id| action_name(analysis.network, id, finding.scope));
             json!({
                 "decides": name(finding.decides), "message": describe(finding.decides),
-                "place": place(subject, finding.span), "note": finding.is_note(), "follows": finding.follows,
+                "place": place(analysis, finding.span), "note": finding.is_note(), "follows": finding.follows,
                 "instances": finding.instances.iter().map(|&id| instance(id)).collect::<Vec<_>>(), "action": action,
                 "path": steps.collect::<Vec<_>>(),
             })

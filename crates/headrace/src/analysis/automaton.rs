@@ -4,9 +4,7 @@
 //! Of an operation of the library it is the one that typical messages lead through; of any other network, which has
 //! none, all that it may come to is explored.
 
-use crate::cli::AnalyzeArgs;
-use crate::failure::Outcome;
-use headrace::Error;
+use crate::error::{Error, Result};
 use headrace_instructions::{choice, descriptions};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -25,9 +23,9 @@ use std::fmt::Write as _;
 /// # Errors
 ///
 /// Why there is none, or which pass is at fault.
-pub fn of_operation(spec: &OperationSpec, network: &Network, arguments: &AnalyzeArgs) -> Outcome<String> {
+pub fn of_operation(spec: &OperationSpec, network: &Network, asked: &Passes<'_>) -> Result<String> {
     let found = automaton_of_operation(spec, network).map_err(|refused| without(&refused.reason))?;
-    shown(&found, arguments)
+    shown(&found, asked)
 }
 
 /// The automaton of a network, or what passes make of it.
@@ -35,23 +33,36 @@ pub fn of_operation(spec: &OperationSpec, network: &Network, arguments: &Analyze
 /// # Errors
 ///
 /// Why there is none, or which pass is at fault.
-pub fn of_network(network: &Network, arguments: &AnalyzeArgs) -> Outcome<String> {
+pub fn of_network(network: &Network, asked: &Passes<'_>) -> Result<String> {
     let found = automaton_of(network, &[], &Limits::default()).map_err(|refused| without(&refused.reason))?;
-    shown(&found, arguments)
+    shown(&found, asked)
 }
 
 fn without(reason: &str) -> Error {
     Error::wrong(format!("it has no control automaton and runs on its scheduler: {reason}"))
 }
 
-fn shown(automaton: &Automaton, arguments: &AnalyzeArgs) -> Outcome<String> {
-    match arguments.passes.is_empty() {
+fn shown(automaton: &Automaton, asked: &Passes<'_>) -> Result<String> {
+    match asked.names.is_empty() {
         true => Ok(text::text(automaton)),
-        false => Asked::of(arguments)?.shown(automaton),
+        false => Asked::of(asked)?.shown(automaton),
     }
 }
 
-/// What the command line asks of passes.
+/// What is asked of passes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passes<'a> {
+    /// Passes and pipelines, in order; where there are none, the automaton is shown as it is.
+    pub names: &'a [String],
+    /// The last that runs, if not the last of them.
+    pub stop_after: Option<&'a str>,
+    /// Those of which it is shown what they are given; `all`: of each.
+    pub print_before: &'a [String],
+    /// Those of which it is shown what they make, where they change something; `all`: of each.
+    pub print_after: &'a [String],
+}
+
+/// The same, resolved.
 struct Asked<'a> {
     passes: Vec<&'static Pass>,
     print_before: &'a [String],
@@ -60,31 +71,31 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn of(arguments: &'a AnalyzeArgs) -> Outcome<Self> {
+    fn of(wanted: &Passes<'a>) -> Result<Self> {
         let mut passes: Vec<&'static Pass> = Vec::new();
-        for name in &arguments.passes {
+        for name in wanted.names {
             match Pass::named(name) {
                 Some(pass) => passes.push(pass),
                 None => passes.extend(of_pipeline(name)?),
             }
         }
-        let stands = |name: &String| passes.iter().any(|pass| pass.name == *name);
-        let asked = arguments.print_before.iter().chain(&arguments.print_after).filter(|name| *name != "all");
-        if let Some(name) = asked.chain(&arguments.stop_after).find(|name| !stands(name)) {
+        let stands = |name: &str| passes.iter().any(|pass| pass.name == name);
+        let printed = wanted.print_before.iter().chain(wanted.print_after).map(String::as_str);
+        let named = printed.filter(|name| *name != "all").chain(wanted.stop_after);
+        if let Some(name) = { named }.find(|name| !stands(name)) {
             return Err(Error::usage(format!("`{}` is none of the passes that run", name.escape_debug())));
         }
-        if let Some(last) = &arguments.stop_after {
-            let n = passes.iter().position(|pass| pass.name == *last).map_or(passes.len(), |at| at + 1);
+        if let Some(last) = wanted.stop_after {
+            let n = passes.iter().position(|pass| pass.name == last).map_or(passes.len(), |at| at + 1);
             passes.truncate(n);
         }
         let selects = passes.iter().any(|pass| matches!(pass.form, Form::Instructions(_)));
         let choice = if selects { descriptions().ok().and_then(|all| choice(&all, |_| true).ok()) } else { None };
-        let (print_before, print_after) = (arguments.print_before.as_slice(), arguments.print_after.as_slice());
-        Ok(Asked { passes, print_before, print_after, choice })
+        Ok(Asked { passes, print_before: wanted.print_before, print_after: wanted.print_after, choice })
     }
 
     /// Loops, and transitions where passes take those, each behind a line that says what it is.
-    fn shown(&self, automaton: &Automaton) -> Outcome<String> {
+    fn shown(&self, automaton: &Automaton) -> Result<String> {
         let mut out = String::new();
         for (number, state) in automaton.states.iter().enumerate() {
             for (at, counted) in state.loops.iter().enumerate() {
@@ -113,7 +124,7 @@ impl<'a> Asked<'a> {
 
     /// A loop after passes on loops, and what an iteration of that does after passes on effects, from the first pass on that
     /// takes nothing else.
-    fn of_loop(&self, title: &str, body: &Loop, out: &mut String) -> Outcome {
+    fn of_loop(&self, title: &str, body: &Loop, out: &mut String) -> Result {
         let is_of_effects = |pass: &&Pass| matches!(pass.form, Form::Block(_));
         let n = self.passes.iter().position(is_of_effects).unwrap_or(self.passes.len());
         let (of_loops, of_blocks) = self.passes.split_at(n);
@@ -135,7 +146,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Runs passes and writes what they make; `None` where that is what they were given.
-    fn after(&self, title: &str, passes: &[&'static Pass], code: Seen<'_>, out: &mut String) -> Outcome<Option<Code>> {
+    fn after(&self, title: &str, passes: &[&'static Pass], code: Seen<'_>, out: &mut String) -> Result<Option<Code>> {
         let mut printed = String::new();
         let asked = |names: &[String], pass: &Pass| names.iter().any(|name| name == "all" || name == pass.name);
         let mut observe = |pass: &'static Pass, moment: Moment, text: &str| {
@@ -173,7 +184,7 @@ fn takes_effects(pass: &Pass) -> bool {
 }
 
 /// The passes of a pipeline, behind whose name demands may stand: `scalar-iteration+short`.
-fn of_pipeline(name: &str) -> Outcome<Vec<&'static Pass>> {
+fn of_pipeline(name: &str) -> Result<Vec<&'static Pass>> {
     let mut words = name.split('+');
     let pipeline = words.next().and_then(Pipeline::named);
     let demands: Option<Vec<Demand>> =

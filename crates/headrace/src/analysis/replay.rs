@@ -4,13 +4,8 @@
 //! that come in there come in here; strings, which have no values in the model, are arbitrary, several times. A network
 //! whose result does not depend on the order of firings does the same in any order, so only others are run in several.
 
-use crate::commands::Context;
-use crate::failure::Outcome;
-use crate::output;
-use crate::terminal::plural;
-use headrace::Error;
-use headrace::roots::read_source;
-use headrace::waiting;
+use crate::error::{Error, Result};
+use crate::words::plural;
 use headrace_engine::{Blocked, Engine, Outcome as Stop, Report};
 use headrace_exchange::SilentHost;
 use headrace_interp::{Interpreter, Options, Order};
@@ -19,7 +14,6 @@ use headrace_targets::promela::environment::Environment;
 use headrace_targets::promela::order_matters;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Runs with other strings.
@@ -46,11 +40,10 @@ struct Found {
     n_choices: u64,
 }
 
-fn parse(path: &Path, text: &str) -> Outcome<Found> {
+fn parse(name: &str, text: &str) -> Result<Found> {
     let mut found = Found::default();
     for (at, line) in text.lines().enumerate() {
-        let wrong =
-            || Error::wrong(format!("{}:{}: no step of a model: {}", path.display(), at + 1, line.escape_debug()));
+        let wrong = || Error::wrong(format!("{name}:{}: no step of a model: {}", at + 1, line.escape_debug()));
         let (step, rest) = line.split_once(' ').unwrap_or((line, ""));
         match step {
             "message" => found.messages.push(rest.parse().map_err(|_| wrong())?),
@@ -80,7 +73,7 @@ fn stored(ty: Scalar, value: &Int) -> Vec<u8> {
 }
 
 /// The tokens of each input, with arbitrary ones where the model has none.
-fn tokens(network: &Network, environment: &Environment, found: &Found, seed: u64) -> Outcome<Vec<Vec<u8>>> {
+fn tokens(network: &Network, environment: &Environment, found: &Found, seed: u64) -> Result<Vec<Vec<u8>>> {
     // A linear congruential generator modulo 2^64 (Knuth's MMIX constants); its upper bits are the arbitrary ones.
     let mut state = seed;
     let mut arbitrary = || {
@@ -216,58 +209,79 @@ fn run(network: &Arc<Network>, streams: &[Vec<u8>], found: &Found, fifo_tokens: 
     Some(Ended { reasons, report, as_model: firings == found.firings })
 }
 
-/// Runs a network with what came in in a model and says whether it stops as the model did.
+/// What a run of a model came to on the network.
+pub struct Replayed {
+    found: Found,
+    /// The run that stopped, most like the model.
+    stopped: Option<Ended>,
+}
+
+/// Runs a network with what came in in a model, whose steps are a text of this name, and finds out whether it stops as the model
+/// did.
+///
+/// # Errors
+///
+/// The text has no steps of a model, or of another network.
 pub fn replay(
-    context: &Context,
     network: &Arc<Network>,
     environment: &Environment,
-    path: &Path,
+    name: &str,
+    text: &str,
     fifo_tokens: u32,
-) -> Outcome {
-    let text = read_source(path).map_err(Error::wrong)?;
-    let found = parse(path, &text)?;
+) -> Result<Replayed> {
+    let found = parse(name, text)?;
     if found.firings.is_empty() && found.given.is_empty() && !text.lines().any(|line| line == "rest") {
-        return Err(Error::wrong(format!("{}: no steps of a model", path.display())));
+        return Err(Error::wrong(format!("{name}: no steps of a model")));
     }
     let timed = order_matters(network);
-    let mut best: Option<Ended> = None;
+    let mut stopped: Option<Ended> = None;
     for seed in 0..if timed { ORDERS } else { RUNS } {
         let order = if timed && seed > 0 { Order::Random(seed) } else { Order::RoundRobin };
         let streams = tokens(network, environment, &found, seed)?;
         let Some(ended) = run(network, &streams, &found, fifo_tokens, order) else { continue };
         let better = |best: &Ended| ended.as_model && !best.as_model;
-        if !ended.reasons.is_empty() && best.as_ref().is_none_or(better) {
+        if !ended.reasons.is_empty() && stopped.as_ref().is_none_or(better) {
             let done = ended.as_model;
-            best = Some(ended);
+            stopped = Some(ended);
             if done {
                 break;
             }
         }
     }
-    let n: u64 = found.firings.values().sum();
-    let Some(ended) = best else {
-        let why = match found.n_choices {
+    Ok(Replayed { found, stopped })
+}
+
+impl Replayed {
+    /// What waits for what where the network stops; none where it did not.
+    pub fn report(&self) -> Option<&Report> {
+        self.stopped.as_ref().map(|ended| &ended.report)
+    }
+
+    /// What was found, in words.
+    pub fn text(&self) -> String {
+        let Some(ended) = &self.stopped else { return self.possible() };
+        let same = if ended.as_model { ", the same as in the model" } else { "" };
+        let mut text = String::from("confirmed: the network stops with these messages\n");
+        for reason in &ended.reasons {
+            let _ = writeln!(text, "  {reason}");
+        }
+        let _ = writeln!(text, "firings{same}");
+        for (action, n) in &self.found.firings {
+            let _ = writeln!(text, "  {action}: {n}");
+        }
+        text
+    }
+
+    /// That the network went on where the model stops.
+    fn possible(&self) -> String {
+        let n: u64 = self.found.firings.values().sum();
+        let why = match self.found.n_choices {
             0 => String::new(),
             n => format!("; the model made {} that depend on data", plural(n as usize, "choice")),
         };
-        return output::print(
-            format!(
-                "possible: the model stops after {}, the network did not with any of the data tried{why}\n",
-                plural(n as usize, "firing")
-            )
-            .as_bytes(),
-        );
-    };
-    let same = if ended.as_model { ", the same as in the model" } else { "" };
-    let mut text = String::from("confirmed: the network stops with these messages\n");
-    for reason in &ended.reasons {
-        let _ = writeln!(text, "  {reason}");
+        format!(
+            "possible: the model stops after {}, the network did not with any of the data tried{why}\n",
+            plural(n as usize, "firing")
+        )
     }
-    let _ = writeln!(text, "firings{same}");
-    for (action, n) in &found.firings {
-        let _ = writeln!(text, "  {action}: {n}");
-    }
-    output::print(text.as_bytes())?;
-    context.terminal.say(&waiting::report(&ended.report));
-    Err(Error::Stopped(String::new()))
 }

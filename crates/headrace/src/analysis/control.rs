@@ -1,6 +1,6 @@
 //! Which variables and FIFOs decide what happens.
 
-use super::Subject;
+use super::Analysis;
 use headrace_analysis::control::Uses;
 use headrace_ir::Actor;
 use serde_json::{Value, json};
@@ -12,11 +12,11 @@ fn named<'a>(actor: &'a Actor, uses: &'a [Uses]) -> impl Iterator<Item = (&'a st
 }
 
 /// The state variables that are control, and the FIFOs that carry it.
-pub fn text(subject: &Subject<'_>) -> String {
-    let network = subject.network;
+pub fn text(analysis: &Analysis<'_>) -> String {
+    let network = analysis.network;
     let mut text = String::new();
     let (mut n_variables, mut n_control) = (0, 0);
-    for (instance, slice) in network.instances.iter().zip(&subject.control.instances) {
+    for (instance, slice) in network.instances.iter().zip(&analysis.control.instances) {
         let actor = &network.actors[instance.actor.index()];
         let all = || named(actor, &slice.variables);
         let names: Vec<&str> = all().filter(|(_, uses)| uses.is_control()).map(|(name, _)| name).collect();
@@ -26,7 +26,7 @@ pub fn text(subject: &Subject<'_>) -> String {
             let _ = writeln!(text, "  in {}: {}", instance.name, names.join(", "));
         }
     }
-    let carried = network.connections.iter().zip(&subject.control.connections).filter(|(_, uses)| uses.is_control());
+    let carried = network.connections.iter().zip(&analysis.control.connections).filter(|(_, uses)| uses.is_control());
     let names: Vec<String> = carried.map(|(connection, _)| network.describe(connection).1).collect();
     if !names.is_empty() {
         let _ = writeln!(text, "  on the way to: {}", names.join(", "));
@@ -36,13 +36,13 @@ pub fn text(subject: &Subject<'_>) -> String {
 }
 
 /// What everything reaches.
-pub fn json(subject: &Subject<'_>) -> Value {
-    let network = subject.network;
+pub fn json(analysis: &Analysis<'_>) -> Value {
+    let network = analysis.network;
     let names = |uses: Uses| json!(uses.names());
     let instances: Vec<Value> = network
         .instances
         .iter()
-        .zip(&subject.control.instances)
+        .zip(&analysis.control.instances)
         .map(|(instance, slice)| {
             let actor = &network.actors[instance.actor.index()];
             let variables: Vec<Value> = named(actor, &slice.variables)
@@ -54,7 +54,7 @@ pub fn json(subject: &Subject<'_>) -> Value {
     let fifos: Vec<Value> = network
         .connections
         .iter()
-        .zip(&subject.control.connections)
+        .zip(&analysis.control.connections)
         .map(|(connection, uses)| {
             let (source, target) = network.describe(connection);
             json!({ "source": source, "target": target, "control": uses.is_control(), "reaches": names(*uses) })

@@ -1,23 +1,23 @@
 //! The repetition vector, a period and its buffers, for what is static.
 
-use super::Subject;
+use super::Analysis;
 use headrace_analysis::schedule::{Order, Outcome, Period, order_text};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-fn bytes(subject: &Subject<'_>, period: &Period, tokens: &[u64]) -> u64 {
+fn bytes(analysis: &Analysis<'_>, period: &Period, tokens: &[u64]) -> u64 {
     let fifos = period.fifos.iter().zip(tokens);
     fifos.fold(0, |sum, (&fifo, &tokens)| {
-        let ty = subject.network.target_port(&subject.network.connections[fifo]).ty;
+        let ty = analysis.network.target_port(&analysis.network.connections[fifo]).ty;
         sum + tokens * ty.storage_bytes() as u64
     })
 }
 
 /// One paragraph an island of more than one instance.
-pub fn text(subject: &Subject<'_>) -> String {
-    let network = subject.network;
+pub fn text(analysis: &Analysis<'_>) -> String {
+    let network = analysis.network;
     let mut text = String::new();
-    for (island, outcome) in subject.balance.islands.iter().zip(&subject.periods) {
+    for (island, outcome) in analysis.balance.islands.iter().zip(&analysis.periods) {
         if island.instances.len() < 2 && !matches!(outcome, Outcome::Deadlock(_) | Outcome::Unbalanced) {
             continue;
         }
@@ -30,7 +30,7 @@ pub fn text(subject: &Subject<'_>) -> String {
         match outcome {
             Outcome::Runs(period) => {
                 let mut say = |what: &str, order: &Order| {
-                    let bytes = bytes(subject, period, &order.most);
+                    let bytes = bytes(analysis, period, &order.most);
                     let _ = writeln!(text, "  {what}: {}; {bytes} bytes of FIFOs", order_text(network, order));
                 };
                 say("demand-driven", &period.demand_driven);
@@ -38,7 +38,7 @@ pub fn text(subject: &Subject<'_>) -> String {
                     say("smallest found", &period.small);
                 }
                 let _ =
-                    writeln!(text, "  no order does with less than {} bytes", bytes(subject, period, &period.least));
+                    writeln!(text, "  no order does with less than {} bytes", bytes(analysis, period, &period.least));
             }
             Outcome::Deadlock(_) => text.push_str("  it stops in every order\n"),
             Outcome::TooLong => text.push_str("  the period is too long to be simulated\n"),
@@ -49,14 +49,14 @@ pub fn text(subject: &Subject<'_>) -> String {
 }
 
 /// One object an island.
-pub fn json(subject: &Subject<'_>) -> Value {
-    let network = subject.network;
-    let islands = subject.balance.islands.iter().zip(&subject.periods).map(|(island, outcome)| {
+pub fn json(analysis: &Analysis<'_>) -> Value {
+    let network = analysis.network;
+    let islands = analysis.balance.islands.iter().zip(&analysis.periods).map(|(island, outcome)| {
         let name = |id: headrace_ir::InstanceId| network.instances[id.index()].name.clone();
         let instances: Vec<String> = island.instances.iter().map(|&id| name(id)).collect();
         let order = |period: &Period, order: &Order| {
             let firings: Vec<Value> = order.firings.iter().map(|&(id, n)| json!([name(id), n])).collect();
-            json!({ "firings": firings, "most": order.most, "bytes": bytes(subject, period, &order.most) })
+            json!({ "firings": firings, "most": order.most, "bytes": bytes(analysis, period, &order.most) })
         };
         let outcome = match outcome {
             Outcome::Runs(period) => {

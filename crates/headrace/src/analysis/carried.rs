@@ -1,6 +1,6 @@
 //! State that is carried from firing to firing, and loops of FIFOs.
 
-use super::Subject;
+use super::Analysis;
 use headrace_analysis::carried::{Kind, loops, of_actor};
 use headrace_ir::Actor;
 use serde_json::{Value, json};
@@ -22,8 +22,8 @@ fn variables(actor: &Actor) -> Vec<(&str, Kind)> {
 }
 
 /// The variables of each kind.
-pub fn text(subject: &Subject<'_>) -> String {
-    let network = subject.network;
+pub fn text(analysis: &Analysis<'_>) -> String {
+    let network = analysis.network;
     let mut text = String::new();
     for (wanted, said) in SAID {
         let mut names = Vec::new();
@@ -48,8 +48,8 @@ pub fn text(subject: &Subject<'_>) -> String {
 }
 
 /// The kind of each variable, and the loops.
-pub fn json(subject: &Subject<'_>) -> Value {
-    let network = subject.network;
+pub fn json(analysis: &Analysis<'_>) -> Value {
+    let network = analysis.network;
     let instances: Vec<Value> = network
         .instances
         .iter()

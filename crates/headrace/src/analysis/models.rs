@@ -1,6 +1,6 @@
 //! Model of computation and rates of each actor, and why.
 
-use super::Subject;
+use super::Analysis;
 use headrace_analysis::rates::{Choice, Class, Rates, Reason};
 use headrace_ir::{ActionId, Actor, Port};
 use serde_json::{Value, json};
@@ -69,22 +69,22 @@ fn reason(actor: &Actor, class: &Class) -> String {
 }
 
 /// One line an instance.
-pub fn text(subject: &Subject<'_>) -> String {
-    let network = subject.network;
+pub fn text(analysis: &Analysis<'_>) -> String {
+    let network = analysis.network;
     let width = network.instances.iter().map(|instance| instance.name.len()).max().unwrap_or(0);
     let mut text = String::from("actors\n");
     for instance in &network.instances {
-        let (actor, class) = (&network.actors[instance.actor.index()], &subject.classes[instance.actor.index()]);
+        let (actor, class) = (&network.actors[instance.actor.index()], &analysis.classes[instance.actor.index()]);
         let _ = writeln!(text, "  {:width$}  {:12}  {}", instance.name, name(class), reason(actor, class));
     }
     text
 }
 
 /// One object an instance.
-pub fn json(subject: &Subject<'_>) -> Value {
-    let network = subject.network;
+pub fn json(analysis: &Analysis<'_>) -> Value {
+    let network = analysis.network;
     let each = network.instances.iter().map(|instance| {
-        let (actor, class) = (&network.actors[instance.actor.index()], &subject.classes[instance.actor.index()]);
+        let (actor, class) = (&network.actors[instance.actor.index()], &analysis.classes[instance.actor.index()]);
         json!({
             "instance": instance.name, "class": actor.class, "model": name(class), "rates": reason(actor, class),
             "control": control_names(actor, class), "actions": actor.actions.len(),

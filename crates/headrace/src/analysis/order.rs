@@ -1,13 +1,13 @@
 //! Whether the streams depend on the order of firings.
 
-use super::Subject;
+use super::Analysis;
 use headrace_analysis::order_dependence;
 use headrace_source::Severity;
 use serde_json::{Value, json};
 
 /// The verdict.
-pub fn text(subject: &Subject<'_>) -> String {
-    let findings = order_dependence::diagnostics(subject.network);
+pub fn text(analysis: &Analysis<'_>) -> String {
+    let findings = order_dependence::diagnostics(analysis.network);
     let count = findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
     if count == 0 {
         "no actor depends on the order of firings: the network is determinate\n".to_owned()
@@ -17,8 +17,8 @@ pub fn text(subject: &Subject<'_>) -> String {
 }
 
 /// The findings.
-pub fn json(subject: &Subject<'_>) -> Value {
-    let findings = order_dependence::diagnostics(subject.network);
+pub fn json(analysis: &Analysis<'_>) -> Value {
+    let findings = order_dependence::diagnostics(analysis.network);
     let each = findings
         .iter()
         .map(|finding| json!({ "slug": finding.slug, "message": finding.message, "notes": finding.notes }));

@@ -1,7 +1,7 @@
 //! Operations and the longest chain of them, of each action and of a period.
 
-use super::Subject;
-use crate::terminal::plural;
+use super::Analysis;
+use crate::words::plural;
 use headrace_analysis::operations::{KINDS, Operations, Work, of_actor};
 use headrace_analysis::schedule::Outcome;
 use serde_json::{Map, Value, json};
@@ -23,8 +23,8 @@ fn describe(work: &Work) -> String {
 }
 
 /// The actions with the most work of each actor, and the work of each island's period.
-pub fn text(subject: &Subject<'_>) -> String {
-    let network = subject.network;
+pub fn text(analysis: &Analysis<'_>) -> String {
+    let network = analysis.network;
     let mut text = String::new();
     let mut seen = BTreeSet::new();
     for instance in &network.instances {
@@ -43,17 +43,17 @@ pub fn text(subject: &Subject<'_>) -> String {
             let _ = writeln!(text, "  {}: {} actions with less", instance.name, all.len() - MAX_ACTIONS);
         }
     }
-    for (names, operations) in periods(subject).iter().filter(|(names, _)| names.len() > 1) {
+    for (names, operations) in periods(analysis).iter().filter(|(names, _)| names.len() > 1) {
         let _ = writeln!(text, "  a period of {} and {} more: {operations} operations", names[0], names.len() - 1);
     }
     if text.is_empty() { text } else { format!("work of a firing\n{text}") }
 }
 
 /// Operations of a period of each island that has one action for each instance.
-fn periods(subject: &Subject<'_>) -> Vec<(Vec<String>, u64)> {
-    let network = subject.network;
+fn periods(analysis: &Analysis<'_>) -> Vec<(Vec<String>, u64)> {
+    let network = analysis.network;
     let mut found = Vec::new();
-    for (island, outcome) in subject.balance.islands.iter().zip(&subject.periods) {
+    for (island, outcome) in analysis.balance.islands.iter().zip(&analysis.periods) {
         if !matches!(outcome, Outcome::Runs(_)) {
             continue;
         }
@@ -63,7 +63,7 @@ fn periods(subject: &Subject<'_>) -> Vec<(Vec<String>, u64)> {
             let actor = network.actor_of(*id);
             // Of several actions of one rate values choose: the largest is taken.
             let most = of_actor(actor).iter().map(|work| work.operations.total()).max().unwrap_or(0);
-            let firings = subject.balance.firings[id.index()].as_ref().map_or(0, |firings| firings.cycle.len() as u64);
+            let firings = analysis.balance.firings[id.index()].as_ref().map_or(0, |firings| firings.cycle.len() as u64);
             total = total.saturating_add(most.saturating_mul(cycles.saturating_mul(firings)));
             names.push(network.instances[id.index()].name.clone());
         }
@@ -73,8 +73,8 @@ fn periods(subject: &Subject<'_>) -> Vec<(Vec<String>, u64)> {
 }
 
 /// Each action of each actor.
-pub fn json(subject: &Subject<'_>) -> Value {
-    let actors: Vec<Value> = subject
+pub fn json(analysis: &Analysis<'_>) -> Value {
+    let actors: Vec<Value> = analysis
         .network
         .actors
         .iter()
@@ -99,6 +99,6 @@ pub fn json(subject: &Subject<'_>) -> Value {
         })
         .collect();
     let periods: Vec<Value> =
-        periods(subject).iter().map(|(names, n)| json!({ "instances": names, "at_most": n })).collect();
+        periods(analysis).iter().map(|(names, n)| json!({ "instances": names, "at_most": n })).collect();
     json!({ "actors": actors, "periods": periods })
 }

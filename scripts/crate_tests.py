@@ -6,8 +6,8 @@ usage: scripts/crate_tests.py PROFILE
 `cargo test` runs one test program after the other, and several of them are one long test of another toolchain. Programs are
 started in the order of the packages' sizes, the largest first; what one prints is shown when it ends, as a whole where it failed.
 
-Programs that are about one target, and build projects of it with its own toolchain, take turns: a third of them a day, or those
-that TARGET_SEED chooses; all with CRATES=all. Those that did not have their turn are listed.
+Programs that compile much with toolchains of their own, for one target or one kind of loops, take turns: a third of them a day,
+or those that TARGET_SEED chooses; all with CRATES=all. Those that did not have their turn are listed.
 """
 
 import collections
@@ -21,6 +21,8 @@ import time
 CARGO = os.environ.get("CARGO", "cargo")
 # Programs of `driver`, `testkit` and `targets` that take turns, those of like length one after the other.
 TURNS = """
+printed lowered whole
+kernel_library kernel_loops on_targets
 rust_crates java_projects device_projects
 cpp_projects llvm_modules openssl_provider
 long_inputs printed_llvm printed_hdl

@@ -3,7 +3,6 @@
 pub mod cli;
 pub mod commands;
 pub mod failure;
-pub mod inputs;
 pub mod output;
 pub mod passphrase;
 pub mod pictures;

@@ -103,7 +103,7 @@ pub struct Settings {
     pub mapping: Option<Arc<Mapping>>,
     /// An index outside its list stands for the first element.
     pub lenient_indices: bool,
-    /// Natives of the user.
+    /// Natives that the caller supplies.
     pub supplied: Option<Arc<Supplied>>,
 }
 

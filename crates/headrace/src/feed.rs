@@ -17,7 +17,7 @@ pub struct Pending {
     tokens: Zeroizing<Vec<u8>>,
     at: usize,
     token_bytes: usize,
-    /// True when a port was filled in for the user: what then remains undelivered is no one's loss.
+    /// True when a port was filled in beside what was given: what then remains undelivered is no one's loss.
     pub filled_in: bool,
 }
 
@@ -90,7 +90,7 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Completes what was taken after a run that ended well; gives a note for the user, if there is one.
+    /// Completes what was taken after a run that ended well; gives a note, if there is something to say.
     fn finish(self: Box<Self>) -> Result<Option<String>> {
         Ok(None)
     }
@@ -196,7 +196,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// True when tokens of the user's wait at an input.
+    /// True when tokens that were given wait at an input.
     pub fn undelivered(&self) -> bool {
         self.pending.iter().any(|pending| !pending.filled_in && !pending.is_empty())
     }

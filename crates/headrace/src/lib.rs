@@ -1,8 +1,22 @@
 //! The compiler and the Crypto Tools Library as a library: values in, values out.
 //!
-//! A [`Workspace`] says where sources are looked for and keeps what was read. Everything else is asked of it. Nothing here
-//! prints, ends the process, or looks into its environment by itself; files are read where a path or a source root names them,
-//! and none are written. What goes wrong is an [`Error`]; what there is to say beside a result, a [`Remark`].
+//! A [`Workspace`] says where sources are looked for and keeps what was read; everything else is asked of it:
+//!
+//! | to | ask | gives |
+//! |---|---|---|
+//! | check sources | [`Workspace::check`] | problems with their places |
+//! | open a network | [`Workspace::network`], [`Workspace::hierarchy`] | the representation, its levels |
+//! | run it | [`Workspace::start`], then [`engines::Machine::run`] or a [`feed::Feed`] | outputs, and why it came to rest |
+//! | use an operation | [`Workspace::perform`]; [`Workspace::transfer`] for messages of any length | bytes |
+//! | analyse | [`analysis::Analysis`] | results, as values, text and JSON |
+//! | build | [`Workspace::build`] | files by their paths |
+//! | test | [`Workspace::test`] | what came of known answers |
+//! | draw | [`picture::draw`] | SVG |
+//!
+//! Nothing here prints, ends the process, or looks into its environment by itself; files are read where a path or a source root
+//! names them, and none are written but those of tools, in folders that go with them. Compiled code runs only where an engine or
+//! a test asks for it: `headrace-native` says what compilers it takes and where it keeps what they make. What goes wrong is an
+//! [`Error`], what there is to say beside a result, a [`Remark`], and how far something is, a callback hears.
 //!
 //! ```
 //! # fn main() -> headrace::Result {
@@ -21,6 +35,7 @@ pub mod engines;
 pub mod error;
 pub mod feed;
 pub mod fusing;
+pub mod inputs;
 pub mod known_answers;
 pub mod mapping;
 pub mod message_input;
@@ -47,5 +62,7 @@ pub mod xlim;
 pub use check::Checked;
 pub use error::{Error, Result};
 pub use headrace_engine as engine;
+pub use headrace_ir as ir;
 pub use headrace_library as library;
+pub use headrace_source as source;
 pub use workspace::{Remark, Settings, Workspace};

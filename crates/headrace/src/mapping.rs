@@ -21,7 +21,7 @@ const TRIAL_FIRINGS: u64 = 10_000;
 /// Bytes of the first message of the trial run, where messages have lengths; each is twice as long as the one before.
 const TRIAL_BYTES: usize = 256;
 
-/// Bytes that a FIFO between two threads holds when neither the user nor the source says a capacity. One that is filled
+/// Bytes that a FIFO between two threads holds when nobody says a capacity, nor the source. One that is filled
 /// before the next gets anything, as where a message is cut into parts, must hold all of a part, or the threads
 /// work by turns.
 const SHARED_BYTES: u64 = 1 << 21;

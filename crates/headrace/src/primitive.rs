@@ -136,7 +136,7 @@ impl<'a> Runner<'a> {
     }
 
     fn ports(&mut self, ports: &[(String, Vec<u8>)]) -> std::result::Result<Vec<(String, Vec<u8>)>, String> {
-        let streams = stream(self.network, self.running.engine(), ports, None, &mut SilentHost);
+        let streams = stream(self.network, self.running.engine(), ports, &mut SilentHost);
         let streams = streams.map_err(|error| error.to_string())?;
         ended(&streams.end)?;
         if streams.is_undelivered {

@@ -3,6 +3,7 @@
 use crate::engines::Machine;
 use crate::error::{Error, Result};
 use crate::feed::{End, Feed, Fixed, Sink};
+use crate::inputs::Input;
 use crate::stopping;
 use crate::tokens::{Decoder, Encoder, Encoding};
 use headrace_engine::{Engine, Host, Report};
@@ -27,19 +28,20 @@ pub struct Ran {
 }
 
 impl Machine {
-    /// Runs a network on this engine until nothing can fire, or so many firings at most. Inputs are bytes of
-    /// [`crate::tokens`], in little-endian order; a port that is not named has none. What the program prints and reads
-    /// beside that is the host's.
+    /// Runs a network on this engine until nothing can fire, or so many firings at most. A port that is not named has no
+    /// tokens, but for what [`Feed::bind`] fills in. What the program prints and reads beside that is the host's.
     ///
     /// ```
     /// # fn main() -> headrace::Result {
     /// use headrace::engine::CollectingHost;
     /// use headrace::engines::{EngineName, Settings};
+    /// use headrace::inputs::{Input, Source};
     /// let mut workspace = headrace::Workspace::default();
     /// let network = workspace.network("ctl.parts.ascon.AsconP", &[])?;
     /// let mut machine = workspace.start(&network, Settings::of(Some(EngineName::Interp)), &mut |_| {})?;
-    /// let inputs = [("Rounds".to_owned(), vec![12]), ("Input".to_owned(), vec![0; 40])];
-    /// let ran = machine.run(&network, &inputs, Some(1_000_000), &mut CollectingHost::default())?;
+    /// let bytes = |port: &str, bytes| Input { port: port.into(), big_endian: false, source: Source::Bytes(bytes) };
+    /// let inputs = vec![bytes("Rounds", vec![12]), bytes("Input", vec![0; 40])];
+    /// let ran = machine.run(&network, inputs, Some(1_000_000), &mut CollectingHost::default())?;
     /// assert!(!ran.is_stuck && ran.outputs[0].1.len() == 40);
     /// # Ok(())
     /// # }
@@ -47,16 +49,20 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// There is no such input, or its bytes are no tokens of it. How the program ends is no error.
+    /// There is no such input, or what comes is no tokens of it. How the program ends is no error.
     pub fn run(
         &mut self,
         network: &Network,
-        inputs: &[(String, Vec<u8>)],
+        inputs: Vec<Input>,
         max_firings: Option<u64>,
         host: &mut dyn Host,
     ) -> Result<Ran> {
+        let threads = u32::try_from(self.threads()).unwrap_or(u32::MAX);
         let engine = self.engine();
-        let Streams { outputs, end, is_undelivered } = stream(network, engine, inputs, max_firings, host)?;
+        let mut feed = Feed::new(network);
+        feed.max_firings = max_firings;
+        feed.bind(network, inputs, threads)?;
+        let Streams { outputs, end, is_undelivered } = collected(network, engine, feed, host)?;
         let report = engine.report();
         let is_undelivered = is_undelivered || stopping::has_kept(&report);
         let is_stuck = matches!(end, End::Idle) && (is_undelivered || stopping::lacks(network, &report));
@@ -64,7 +70,7 @@ impl Machine {
     }
 }
 
-/// What came of byte strings that were fed to an engine.
+/// What came of tokens that were fed to an engine.
 pub(crate) struct Streams {
     /// The bytes of each output.
     pub outputs: Vec<(String, Vec<u8>)>,
@@ -74,21 +80,24 @@ pub(crate) struct Streams {
     pub is_undelivered: bool,
 }
 
-/// Feeds byte strings to an engine and collects what comes out.
+/// Feeds byte strings to an engine, nothing filled in, and collects what comes out.
 pub(crate) fn stream(
     network: &Network,
     engine: &mut dyn Engine,
     inputs: &[(String, Vec<u8>)],
-    max_firings: Option<u64>,
     host: &mut dyn Host,
 ) -> Result<Streams> {
     let mut feed = Feed::new(network);
-    feed.max_firings = max_firings;
     for (name, bytes) in inputs {
         let input = input_named(network, name).ok_or_else(|| Error::usage(format!("there is no input `{name}`")))?;
         let tokens = decoded(&network.inputs[input], bytes)?;
         feed.providers.push(Box::new(Fixed::new(input, tokens)));
     }
+    collected(network, engine, feed, host)
+}
+
+/// Drives what is fed and collects what comes out.
+fn collected(network: &Network, engine: &mut dyn Engine, mut feed: Feed<'_>, host: &mut dyn Host) -> Result<Streams> {
     let collected: Vec<Collected> = network.outputs.iter().map(|_| Collected::default()).collect();
     feed.sinks = collected.iter().map(|tokens| Box::new(tokens.clone()) as Box<dyn Sink>).collect();
     let end = feed.drive(engine, host, &mut |_| {})?;

@@ -2,7 +2,7 @@
 //!
 //! What may be released only when a message was verified, or must be known whole before anything can be done with it, may
 //! be larger than memory. The file is for its owner only and is removed as soon as it is made, so that no one can open it
-//! and nothing stays of it whatever ends the command.
+//! and nothing stays of it whatever ends the process.
 
 use crate::error::{Error, Result, describe};
 use std::fs::File;

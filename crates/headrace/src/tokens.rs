@@ -1,6 +1,6 @@
-//! Tokens as users give and get them, against tokens as engines store them.
+//! Encoding of tokens: as they are given and got outside, against how engines store them.
 //!
-//! Outside, a token of w bits takes ceil(w/8) bytes, little-endian unless the user says otherwise, the excess bits zero;
+//! Outside, a token of w bits takes ceil(w/8) bytes, little-endian unless something else is asked for, the excess bits zero;
 //! 1-bit tokens are packed into bytes, most significant first. A text is a line. Inside, [`Scalar::storage_bytes`] says how
 //! many bytes a token takes.
 

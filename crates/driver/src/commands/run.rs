@@ -3,19 +3,19 @@
 use super::{Context, natives};
 use crate::cli::{EngineName, RunArgs};
 use crate::failure::{Outcome, WRONG};
-use crate::inputs::Strings;
 use crate::output::{self, Output};
-use crate::ports::{self, Binding, Destination, Source};
+use crate::ports::{self, Binding, Destination};
 use crate::program::ProgramHost;
 use crate::progress::{Progress, Unit};
 use crate::sinks::{ByteSink, LineSink, SharedOutput};
 use crate::trace::Trace;
 use crate::wildcards::fits;
-use headrace::Error;
 use headrace::Workspace;
 use headrace::engines::{self, Choice, Machine};
-use headrace::feed::{Dropped, End, Feed, Fixed, Sink, count_firings};
+use headrace::error::{Error, describe};
+use headrace::feed::{Dropped, End, Feed, Sink, count_firings};
 use headrace::fusing::{self, FuseWhen, Fusing};
+use headrace::inputs::{Input, Source, are_known, no_such};
 use headrace::mapping;
 use headrace::profile::Measured;
 use headrace::silence::Silence;
@@ -24,10 +24,11 @@ use headrace::tokens::Encoding;
 use headrace::waiting;
 use headrace_analysis::partition::Division;
 use headrace_engine::{Blocked, Engine};
-use headrace_exchange::input_named;
 use headrace_interp::Order;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Port, Scalar};
 use headrace_xlim::XlimEngine;
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,7 +40,7 @@ const FEW_THREADS: u32 = 16;
 pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let inputs = arguments.inputs.iter().map(|text| ports::input(text)).collect::<Outcome<Vec<_>>>()?;
     let outputs = arguments.outputs.iter().map(|text| ports::output(text)).collect::<Outcome<Vec<_>>>()?;
-    if inputs.iter().filter(|binding| binding.end == Source::Standard).count() > 1 {
+    if inputs.iter().filter(|binding| binding.end == ports::Source::Standard).count() > 1 {
         return Err(Error::usage("`-` can stand for only one input"));
     }
     let mut order = firing_order(&arguments.order)?;
@@ -61,7 +62,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let supplied = natives::supplied(context, &network, &arguments.natives)?;
     let mut feed = Feed::new(&network);
     feed.max_firings = arguments.max_firings;
-    let n_bytes = bind_inputs(&mut feed, &network, &inputs, arguments.threads)?;
+    let n_bytes = feed.bind(&network, opened(&network, inputs)?, arguments.threads)?;
     bind_outputs(context, &mut feed, &network, &outputs)?;
     let trace = arguments.trace.as_deref().map(Trace::create).transpose()?;
     let choice = match arguments.engine {
@@ -334,68 +335,34 @@ fn firing_order(text: &str) -> Outcome<Order> {
     }
 }
 
-/// Adds providers for all inputs that are given, for the companions of byte strings and for `Rekey`. Gives the bytes
-/// that are known to come.
-fn bind_inputs(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>], threads: u32) -> Outcome<u64> {
-    for binding in bindings {
-        if input_named(network, &binding.port).is_none() {
-            return Err(no_such("input", &binding.port, network.inputs.iter().map(|port| &port.name)));
-        }
-    }
-    let mut n_bytes = 0;
-    for (input, port) in network.inputs.iter().enumerate() {
-        let mine: Vec<&Binding<Source>> = bindings.iter().filter(|binding| binding.port == port.name).collect();
-        let Some(first) = mine.first() else { continue };
-        if mine.iter().any(|binding| binding.big_endian != first.big_endian) {
-            return Err(Error::usage(format!("--in {}: all of one port have one byte order", port.name)));
-        }
-        let companion = companion_of(network, &port.name, port.ty)
-            .filter(|companion| bindings.iter().all(|binding| binding.port != network.inputs[*companion].name));
-        let encoding = Encoding::new(port.ty, first.big_endian);
-        let sources: Vec<Source> = mine.into_iter().map(|binding| binding.end.clone()).collect();
-        let strings = Strings::open(&format!("--in {}", port.name), input, companion, encoding, &sources)?;
-        let strings = strings.for_threads(threads);
-        n_bytes += strings.known_bytes();
-        feed.providers.push(Box::new(strings));
-    }
-    fill_in_rekey(feed, network, bindings);
-    Ok(n_bytes)
+/// Opens what the command line gives to inputs.
+fn opened(network: &Network, bindings: Vec<Binding<ports::Source>>) -> Outcome<Vec<Input>> {
+    are_known(network, bindings.iter().map(|binding| binding.port.as_str()))?;
+    let open = |Binding { port, big_endian, end }: Binding<ports::Source>| {
+        let source = match end {
+            ports::Source::Bytes(bytes) => Source::Bytes(bytes),
+            ports::Source::Numbers(numbers) => Source::Numbers(numbers),
+            ports::Source::Standard => Source::Unknown { from: Box::new(io::stdin()), name: "standard input".into() },
+            ports::Source::Path(path) => open_file(&path)
+                .map_err(|error| Error::wrong(format!("--in {port}: {}: {}", path.display(), describe(&error))))?,
+        };
+        Ok(Input { port, big_endian, source })
+    };
+    bindings.into_iter().map(open).collect()
 }
 
-/// The input that carries the chunk sizes of a byte string.
-fn companion_of(network: &Network, name: &str, ty: Scalar) -> Option<usize> {
-    let companion = input_named(network, &format!("{name}Size"))?;
-    let is_bytes = ty == Scalar::Int(IntType::unsigned(8));
-    let is_size = network.inputs[companion].ty == Scalar::Int(IntType::unsigned(32));
-    (is_bytes && is_size).then_some(companion)
-}
-
-/// One token for each message: true as long as there are keys, then false.
-fn fill_in_rekey(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>]) {
-    let Some(rekey) = input_named(network, "Rekey") else { return };
-    let given = |name: &str| bindings.iter().filter(|binding| binding.port == name).count();
-    let n_keys = given("Key");
-    if network.inputs[rekey].ty != Scalar::Bool || given("Rekey") > 0 || n_keys == 0 {
-        return;
+fn open_file(path: &Path) -> io::Result<Source> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let name = path.display().to_string();
+    if metadata.is_dir() {
+        return Err(io::Error::other("is a folder"));
     }
-    let n_bursts = bindings.iter().filter(|binding| binding.port == "Blocks").map(|binding| match &binding.end {
-        Source::Numbers(numbers) => numbers.len(),
-        Source::Bytes(bytes) => bytes.len() / 4,
-        Source::Path(_) | Source::Standard => 1,
-    });
-    let strings = network.inputs.iter().filter(|port| port.name != "Key").map(|port| given(&port.name));
-    let is_core = input_named(network, "Blocks").is_some();
-    let n_messages = if is_core { n_bursts.sum() } else { strings.max().unwrap_or(0) };
-    let tokens = (0..n_messages.max(n_keys)).map(|message| u8::from(message < n_keys)).collect();
-    feed.pending[rekey].filled_in = true;
-    feed.providers.push(Box::new(Fixed::new(rekey, tokens)));
-}
-
-fn no_such<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Error {
-    let known: Vec<&str> = known.map(String::as_str).collect();
-    let known =
-        if known.is_empty() { format!("there are no {kind}s") } else { format!("{kind}s are {}", known.join(", ")) };
-    Error::usage(format!("there is no {kind} `{}`; {known}", name.escape_debug()))
+    // Files below /proc say that they are empty.
+    Ok(match metadata.is_file() && metadata.len() > 0 {
+        true => Source::Known { from: Box::new(file), length: metadata.len(), name },
+        false => Source::Unknown { from: Box::new(file), name },
+    })
 }
 
 /// Adds a sink for every output.

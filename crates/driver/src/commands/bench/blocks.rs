@@ -288,7 +288,7 @@ impl Burst {
                     &count
                 }
                 Head::ChunkSize => {
-                    count = (input.len() as u32 | crate::inputs::LAST_CHUNK).to_le_bytes();
+                    count = (input.len() as u32 | headrace::inputs::LAST_CHUNK).to_le_bytes();
                     &count
                 }
             };

@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 /// use headrace::analysis::{Analysis, of_names};
 /// let mut workspace = headrace::Workspace::default();
 /// let network = workspace.network("ctl.parts.ascon.AsconP", &[])?;
-/// let classes = of_names(&network, &[], &[])?;
+/// let classes = of_names(&network, &[], &["Rounds".into()])?;
 /// let analysis = Analysis::new(&network, workspace.sources(), &classes);
 /// assert!(analysis.secrets.is_constant_time());
 /// assert_eq!(analysis.json()["network"], "ctl.parts.ascon.AsconP");

@@ -135,7 +135,7 @@ impl Workspace {
     /// use headrace::engines::EngineName;
     /// use headrace::known_answers::{Place, Test};
     /// let places = vec![Place::Engine(EngineName::Interp)];
-    /// let test = Test { primitives: vec!["crc32".into()], places, ..Test::default() };
+    /// let test = Test { primitives: vec!["base64".into()], places, ..Test::default() };
     /// let tally = headrace::Workspace::default().test(&test, &())?;
     /// let (passed, failed, _) = tally.counts();
     /// assert!(passed > 0 && failed == 0);

@@ -15,17 +15,17 @@ pub struct Figure<T> {
 /// Types of figures.
 pub trait Number: Copy {
     /// Whether it is more than nothing, and finite.
-    fn is_positive(self) -> bool;
+    fn is_usable(self) -> bool;
 }
 
 impl Number for f64 {
-    fn is_positive(self) -> bool {
+    fn is_usable(self) -> bool {
         self > 0.0 && self.is_finite()
     }
 }
 
 impl Number for u32 {
-    fn is_positive(self) -> bool {
+    fn is_usable(self) -> bool {
         self > 0
     }
 }
@@ -41,7 +41,7 @@ impl<T: Number> TryFrom<Unchecked<T>> for Figure<T> {
     type Error = &'static str;
 
     fn try_from(Unchecked { value, source }: Unchecked<T>) -> Result<Self, Self::Error> {
-        match value.is_positive() {
+        match value.is_usable() {
             true if !source.trim().is_empty() => Ok(Self { value, source }),
             true => Err("`source` is empty; say where the number comes from"),
             false => Err("`value` must be more than 0"),

@@ -1,5 +1,7 @@
 //! Reading files of machines: their kinds, their keys, and how they refer to each other.
 
+use crate::cost_model::Instruction;
+use crate::figure::Number;
 use crate::{CostModel, Device, Fabric, Kind, Machines, scalar, simd};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -47,7 +49,7 @@ pub fn read<S: AsRef<str>>(files: &[(S, S)]) -> Result<Machines, Wrong> {
     }
     let of = |kind: Kind| of_kind.iter().filter(move |one| one.0 == kind).map(|&(_, name, text)| (name, text));
     let cost_models = of(Kind::CostModel)
-        .map(|(name, text)| Ok(Arc::new(CostModel { name: name.to_owned(), ..parse(name, text)? })))
+        .map(|(name, text)| cost_model(name, text).map(Arc::new))
         .collect::<Result<Vec<_>, Wrong>>()?;
     let costs = |name: &str, wanted: &str| {
         let found = cost_models.iter().find(|costs| costs.name == wanted).cloned();
@@ -70,9 +72,7 @@ pub fn read<S: AsRef<str>>(files: &[(S, S)]) -> Result<Machines, Wrong> {
     if let Some(both) = simd.windows(2).find(|both| place(&both[0]) == place(&both[1])) {
         return Err(Wrong::new(&both[1].name, format!("`rank` is that of {}, too; one must be higher", both[0].name)));
     }
-    let mut fabrics = of(Kind::Fabric)
-        .map(|(name, text)| Ok(Fabric { name: name.to_owned(), ..parse(name, text)? }))
-        .collect::<Result<Vec<_>, Wrong>>()?;
+    let mut fabrics = of(Kind::Fabric).map(|(name, text)| fabric(name, text)).collect::<Result<Vec<_>, Wrong>>()?;
     fabrics.sort_by_key(|fabric| fabric.lut_inputs.value);
     let mut devices = of(Kind::Device)
         .map(|(name, text)| Ok(Device { name: name.to_owned(), ..parse(name, text)? }))
@@ -84,6 +84,26 @@ pub fn read<S: AsRef<str>>(files: &[(S, S)]) -> Result<Machines, Wrong> {
         }
     }
     Ok(Machines { cost_models, scalars, simd, fabrics, devices })
+}
+
+fn cost_model(name: &str, text: &str) -> Result<CostModel, Wrong> {
+    let costs = CostModel { name: name.to_owned(), ..parse(name, text)? };
+    let takes_time = |it: &Instruction| it.latency.is_usable() && it.cycles.is_usable();
+    match costs.instruction.iter().find(|(_, it)| !takes_time(it)) {
+        Some((instruction, _)) => {
+            let problem = format!("`latency` and `cycles` of `instruction.{instruction}` must be more than 0");
+            Err(Wrong::new(name, problem))
+        }
+        None => Ok(costs),
+    }
+}
+
+fn fabric(name: &str, text: &str) -> Result<Fabric, Wrong> {
+    let fabric = Fabric { name: name.to_owned(), ..parse(name, text)? };
+    match fabric.lut_inputs.value {
+        2..=8 => Ok(fabric),
+        inputs => Err(Wrong::new(name, format!("`lut_inputs` is {inputs}; look-up tables have from 2 to 8"))),
+    }
 }
 
 fn place(level: &simd::Machine) -> (simd::Architecture, u32) {

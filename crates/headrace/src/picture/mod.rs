@@ -1,7 +1,7 @@
 //! Pictures of networks: block diagrams whose boxes contain the networks that they stand for.
 //!
-//! Three steps, each in its file: [`hierarchy`] takes the nested blocks from the front end, [`layered`] gives every block of
-//! one level its place (left to right, as the tokens go), [`svg`] draws.
+//! Three steps, each in its file: `hierarchy` takes the nested blocks from the front end, `layered` gives every block of
+//! one level its place (left to right, as the tokens go), `svg` draws.
 
 mod hierarchy;
 mod layered;

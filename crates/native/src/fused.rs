@@ -153,10 +153,11 @@ impl Batch {
     }
 }
 
-/// How a network that runs alone is printed.
+/// How a network that runs alone is printed: engines have one message at a time.
 fn emitted(options: &Options) -> c::Options {
     c::Options {
         prefix: Some(ALONE.to_owned()),
+        many: false,
         fifo_tokens: options.fifo_tokens,
         checked: options.checked,
         ..c::Options::default()

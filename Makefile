@@ -21,7 +21,7 @@ demo: ## from nothing to an encrypted file, as fused code and by every engine, c
 	$(CARGO) build --release --locked -p headrace-driver
 	$(HEADRACE) demo -o $(DEMO_REPORT)
 
-test: ## everything that tests the project
+test: ## all tests within 20 minutes; those that take turns, and the lints, all with CRATES=all
 	@scripts/tools.sh rust cc c++ cmake pkg-config java openssl libssl python3 valgrind aarch64 arm riscv64 llvm node spin opencl hdl
 	@scripts/test.sh
 

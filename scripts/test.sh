@@ -1,6 +1,7 @@
 #!/bin/sh
-# Everything that tests the project, step by step; ends with a table of what each step took beside its budget
-# (scripts/budgets.txt), and a count of each kind. Every step runs even when one before it has failed. A step whose tool is missing
+# All tests, step by step: some test programs and targets take turns, by days; with CRATES=all, as in CI, there are all of them,
+# and the lints. Ends with a table of what each step took beside its budget (scripts/budgets.txt), and a count of each kind. Every
+# step runs even when one before it has failed. A step whose tool is missing
 # is «not run», counted and shown.
 set -u
 cd "$(dirname "$0")/.."
@@ -123,6 +124,8 @@ if [ "${CRATES:-}" = all ]; then
     else
         skip "lints" "no clippy"
     fi
+else
+    echo "lints: with CRATES=all, or make lints"
 fi
 step "the library checks" "$headrace" -L . check ctl std
 step "the library is formatted" "$headrace" fmt --check ctl std
@@ -200,7 +203,7 @@ for row in json.load(sys.stdin):
         print(row["name"], "here" if row["here"] else row["about"].split(";")[-1])
 ')
     # Targets take turns as the test programs of the crates do.
-    turn=$((${TARGET_SEED:-$(($(date +%s) / 86400))} % 3))
+    turn=$(expr "${TARGET_SEED:-$(($(date +%s) / 86400))}" % 3)
     number=0 not_today=
     while read -r language about <&3; do
         number=$((number + 1))

@@ -21,5 +21,6 @@ pub fn status(error: &Error) -> u8 {
 
 /// What is left to say of it.
 pub fn message(error: &Error) -> Option<String> {
-    Some(error.to_string()).filter(|message| !message.is_empty() && *error != Error::Told)
+    let is_told = matches!(error, Error::Told) || matches!(error, Error::Sources(problems) if problems.is_empty());
+    Some(error.to_string()).filter(|message| !message.is_empty() && !is_told)
 }

@@ -47,9 +47,9 @@ fn dependencies(part: &str) -> BTreeSet<String> {
         manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or_default().to_owned();
     let names = section.lines().filter_map(|line| line.split([' ', '.', '=']).next());
     // One part has the name of the whole.
-    let part =
+    let named =
         |name: &str| if name == "headrace" { Some(name) } else { name.strip_prefix("headrace-") }.map(str::to_owned);
-    names.filter_map(part).collect()
+    names.filter_map(named).collect()
 }
 
 #[test]

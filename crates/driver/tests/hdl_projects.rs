@@ -102,9 +102,8 @@ fn what_is_printed_is_left_out_and_said() {
 #[test]
 fn datapaths_of_several_rounds_and_wide_ports_give_known_answers() {
     let folder = Folder::new();
-    let options = [&["--wide-ports"][..], &["--rounds", "2"]];
     for (target, is_there, options) in
-        [("verilog", answers("iverilog", "-V"), options[1]), ("vhdl", is_here("ghdl"), options[0])]
+        [("verilog", answers("iverilog", "-V"), &["--rounds", "2"][..]), ("vhdl", is_here("ghdl"), &["--wide-ports"])]
     {
         let project = folder.path().join(target);
         let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));

@@ -121,6 +121,8 @@ impl Session {
         if let Some(label) = &diagnostic.primary {
             let (span, error) = (label.span, diagnostic.severity == Severity::Error);
             if !self.reported.insert((span, error)) {
+                // Told once; but what is asked for anew is as wrong as before.
+                self.n_errors += usize::from(error);
                 return;
             }
             if error && self.reported.contains(&(span, false)) {

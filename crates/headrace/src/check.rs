@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 /// What a check came to.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// What was found, in the order in which it was.
+    /// What was found, in the order in which it was; what a workspace has told before is not found again.
     pub found: Vec<Remark>,
-    /// Files that were looked at: of folders, those below them, and else all that were needed.
+    /// Files that were looked at: of folders, those below them, and else all that were read for it.
     pub n_files: usize,
 }
 
@@ -62,6 +62,7 @@ impl Workspace {
     ///
     /// A folder or a file that is named cannot be read. What is wrong with sources is no error: it is what was found.
     pub fn check(&mut self, inputs: &[&str]) -> Result<Checked> {
+        let (told, read) = (self.remarks.len(), self.session.sources.len());
         let mut tops = Vec::new();
         let mut looked = Looked::default();
         for input in inputs {
@@ -81,8 +82,8 @@ impl Workspace {
         self.remark_problems(problems);
         // What files of folders need from elsewhere was looked at for them only.
         let only_folders = inputs.iter().all(|input| Path::new(input).is_dir());
-        let n_files = if only_folders { looked.below } else { self.session.sources.len() - looked.beside };
-        Ok(Checked { found: self.take_remarks(), n_files })
+        let n_files = if only_folders { looked.below } else { self.session.sources.len() - read - looked.beside };
+        Ok(Checked { found: self.remarks.split_off(told), n_files })
     }
 
     /// The entities of a folder, and what is wrong with its manifests.

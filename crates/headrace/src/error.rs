@@ -12,7 +12,7 @@ pub enum Error {
     Usage(String),
     /// What is given, a file or a message, is wrong, or cannot be read: mend it.
     Wrong(String),
-    /// Sources have errors: mend them. Warnings about them come along.
+    /// Sources have errors: mend them. Warnings about them come along. Empty where a workspace has told of all before.
     Sources(Vec<Diagnostic>),
     /// Sound sources that an engine or a target does not take, with the places: ask another one.
     Refused(Vec<Diagnostic>),
@@ -59,7 +59,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) | Self::Wrong(text) | Self::Stopped(text) | Self::MissingTool(text) => f.write_str(text),
-            Self::Told => f.write_str("it was ended by who takes what comes"),
+            Self::Told => f.write_str("ended by its caller, or by whoever reads its output"),
+            Self::Sources(problems) if problems.is_empty() => {
+                f.write_str("sources have errors, which were told before")
+            }
             Self::Sources(problems) | Self::Refused(problems) => {
                 let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
                 f.write_str(&errors.map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("\n"))
@@ -73,6 +76,20 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_told_before_is_an_error_still() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let file = folder.path().join("Wrong.cal");
+        std::fs::write(&file, "actor Wrong() int A ==> int B : action A:[x] ==> B:[y] end end")
+            .expect("it can be written");
+        let mut workspace = crate::Workspace::default();
+        let mut network = || workspace.network(&file.display().to_string(), &[]).expect_err("there is no `y`");
+        assert!(matches!(network(), Error::Sources(problems) if !problems.is_empty()));
+        let again = network();
+        assert!(matches!(&again, Error::Sources(problems) if problems.is_empty()), "{again:?}");
+        assert!(again.to_string().contains("told before"));
+    }
 
     #[test]
     fn reasons_are_shown_without_error_numbers() {

@@ -61,8 +61,6 @@ pub enum Source {
 enum Opened {
     /// Stored tokens.
     Tokens(Vec<u8>),
-    /// Bytes.
-    Bytes(Vec<u8>),
     /// Of known length.
     Known { from: Box<dyn Read>, length: u64, name: String },
     /// Of which nobody knows how long it is.
@@ -175,7 +173,10 @@ fn open(source: Source, scalar: Scalar) -> std::result::Result<Opened, String> {
             store_text(&bytes, &mut tokens)?;
             Ok(Opened::Tokens(tokens))
         }
-        Source::Bytes(bytes) => Ok(Opened::Bytes(bytes)),
+        Source::Bytes(bytes) => {
+            let length = bytes.len() as u64;
+            Ok(Opened::Known { from: Box::new(std::io::Cursor::new(bytes)), length, name: String::new() })
+        }
         Source::Numbers(numbers) => {
             let mut tokens = Vec::new();
             numbers.iter().try_for_each(|number| store_number(number, scalar, &mut tokens))?;
@@ -220,7 +221,7 @@ impl Strings {
     /// Bytes of all strings, as far as they are known.
     fn known_bytes(&self) -> u64 {
         let length = |opened: &Opened| match opened {
-            Opened::Tokens(bytes) | Opened::Bytes(bytes) => bytes.len() as u64,
+            Opened::Tokens(bytes) => bytes.len() as u64,
             Opened::Known { length, .. } => *length,
             Opened::Unknown { .. } => 0,
         };
@@ -267,13 +268,6 @@ impl Provider for Strings {
                     self.announce(pending, tokens.len() as u64, true);
                     pending[input].push(&tokens);
                 }
-                Opened::Bytes(bytes) => {
-                    self.announce(pending, bytes.len() as u64, true);
-                    let mut decoder = decoder;
-                    let buffer = pending[input].buffer();
-                    let decoded = decoder.decode(&bytes, buffer).and_then(|()| decoder.finish(buffer));
-                    decoded.map_err(|problem| self.wrong(problem))?;
-                }
                 Opened::Known { length, .. } => {
                     self.unannounced = length;
                     self.next_chunk(pending);
@@ -300,7 +294,7 @@ impl Provider for Strings {
                 self.announce(pending, n_bytes as u64, n_bytes == 0);
                 (n_bytes, n_bytes == 0)
             }
-            Opened::Tokens(_) | Opened::Bytes(_) => (0, true),
+            Opened::Tokens(_) => (0, true),
         };
         self.buffer.truncate(n_bytes);
         if decoder.is_bytewise() {

@@ -13,8 +13,9 @@
 //! | test | [`Workspace::test`] | what came of known answers |
 //! | draw | [`picture::draw`] | SVG |
 //!
-//! Nothing here prints, ends the process, or looks into its environment by itself; files are read where a path or a source root
-//! names them, and none are written but those of tools, in folders that go with them. Compiled code runs only where an engine or
+//! Nothing here prints, ends the process, or looks into its environment by itself, but for the working folder, from which relative
+//! paths go on; files are read where a path or a source root names them, and none are written but those of tools, in folders that
+//! go with them, and what is withheld, without a name, in folders that a [`transfer::Transfer`] names. Compiled code runs only where an engine or
 //! a test asks for it: `headrace-native` says what compilers it takes and where it keeps what they make. What goes wrong is an
 //! [`Error`], what there is to say beside a result, a [`Remark`], and how far something is, a callback hears.
 //!

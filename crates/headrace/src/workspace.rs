@@ -57,7 +57,7 @@ pub struct Workspace {
     pub roots: Roots,
     /// What the front end has read.
     pub session: Session,
-    remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<Remark>,
 }
 
 impl Default for Workspace {

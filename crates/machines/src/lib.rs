@@ -22,7 +22,7 @@
 //! ```
 //!
 //! Fields of the types are the keys of the files, and say in which unit a number is. One that is estimated or measured
-//! stands with its source, as `{ value = 0.6, source = "…" }`. A key that nothing reads is an error.
+//! stands with its source, as `{ value = 0.6, source = "…" }`. An unknown key is an error.
 
 pub mod cost_model;
 pub mod device;

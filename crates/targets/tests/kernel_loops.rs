@@ -263,7 +263,7 @@ fn sums_that_were_taken_out_do_what_loops_mean() {
 
 #[test]
 fn iterations_that_differ_from_piece_to_piece_stay_whole() {
-    let machine = &machine::levels()[0];
+    let machine = machine::of_width(128).expect("there is one");
     let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
     let splits = |body: &Loop| print_loop(body, machine, Strategy::Pieces, &names).is_ok();
     assert!(splits(&loops::in_pieces(4, 3, 4)));
@@ -294,9 +294,17 @@ fn distributed_loops_do_what_loops_mean() {
         }
     }
     let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
-    assert!(print_loop(&loops::chained(), &machine::levels()[0], Strategy::Distributed, &names).is_err());
+    assert!(
+        print_loop(&loops::chained(), machine::of_width(128).expect("there is one"), Strategy::Distributed, &names)
+            .is_err()
+    );
     assert_eq!(
-        print_best(&loops::masked_and_summed(20), machine::named("avx2").unwrap_or(&machine::levels()[0]), &names).0,
+        print_best(
+            &loops::masked_and_summed(20),
+            machine::named("avx2").unwrap_or(machine::of_width(128).expect("there is one")),
+            &names
+        )
+        .0,
         Strategy::Distributed
     );
 }
@@ -330,7 +338,7 @@ fn tables_in_registers_read_no_memory_at_their_indices() {
         }
     }
     // Inversion is found in its table, and takes shuffles of nibbles.
-    let avx2 = machine::named("avx2").unwrap_or(&machine::levels()[0]);
+    let avx2 = machine::named("avx2").unwrap_or(machine::of_width(128).expect("there is one"));
     let printed = lanes(&loops::substitution(2, false), avx2, &names);
     let printed = printed.unwrap_or_else(|error| panic!("{}", error.0));
     assert!(printed.support.iter().any(|text| text.contains("inverse") && text.contains("_mm256_shuffle_epi8")));
@@ -359,13 +367,20 @@ fn layers_do_what_loops_mean() {
 #[test]
 fn layers_are_of_bytes() {
     let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
-    let can = |body: &Loop| print_loop(body, &machine::levels()[3], Strategy::Layers, &names).is_ok();
+    let can = |body: &Loop| {
+        print_loop(body, machine::for_affine_maps().expect("there is one"), Strategy::Layers, &names).is_ok()
+    };
     let mut random = Random::new(9);
     assert!(can(&loops::in_layers(&mut random, 16, 8, 2)));
     // Sums with carries, and bytes beyond a register.
     assert!(!can(&loops::chained()) && !can(&loops::in_layers(&mut random, 72, 8, 2)));
     // Doubled bytes are mapped and not looked up another time.
-    let printed = print_loop(&loops::in_layers(&mut random, 16, 8, 2), &machine::levels()[3], Strategy::Layers, &names);
+    let printed = print_loop(
+        &loops::in_layers(&mut random, 16, 8, 2),
+        machine::for_affine_maps().expect("there is one"),
+        Strategy::Layers,
+        &names,
+    );
     assert_eq!(printed.map_or(0, |printed| printed.text.matches("HR_BYTES_OF").count()), 2);
 }
 
@@ -378,7 +393,7 @@ fn iterations_do_what_loops_mean() {
         let n_input = random.of(&[1, 4, 8, 12, 16]);
         cases.push(Case { name: format!("random {i}"), body: loops::random_loop(&mut random, n_input, 128, 256) });
     }
-    let machine = &machine::levels()[0];
+    let machine = machine::of_width(128).expect("there is one");
     let cases = printed(&cases, machine, |body, _, names| Ok(sequential(body, names)));
     for compiler in compilers() {
         compare(&cases, machine, 4, compiler);
@@ -388,8 +403,9 @@ fn iterations_do_what_loops_mean() {
 #[test]
 fn the_best_way_is_one_that_can_be_taken() {
     let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
-    let best =
-        |body: &Loop, level: &str| print_best(body, machine::named(level).unwrap_or(&machine::levels()[0]), &names).0;
+    let best = |body: &Loop, level: &str| {
+        print_best(body, machine::named(level).unwrap_or(machine::of_width(128).expect("there is one")), &names).0
+    };
     assert_eq!(best(&loops::rotating(12), "avx512"), Strategy::Lanes);
     // Where bytes are chosen from whole tables in registers, that is faster than circuits for them.
     assert_eq!(best(&loops::substitution(10, true), "avx2"), Strategy::Bits);

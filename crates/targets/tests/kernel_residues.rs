@@ -118,5 +118,5 @@ fn numbers_are_residues_only_where_nobody_sees_their_limbs() {
     let object = found.state.0 as usize;
     assert_eq!(body.objects[object].residue, Some(found.residue));
     body.objects[object].residue = None;
-    assert!(print_loop(&body, &machine::levels()[0], Strategy::Modular, &ON_TRIAL).is_err());
+    assert!(print_loop(&body, machine::of_width(128).expect("there is one"), Strategy::Modular, &ON_TRIAL).is_err());
 }

@@ -11,10 +11,12 @@ use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_library::manifest::Shape;
 use headrace_library::{Class, PortSpec};
 use headrace_machines::Machine;
+use headrace_machines::simd::Architecture;
 use headrace_targets::toolchain::Toolchain;
 use headrace_transform::passes::pass::{Pass, Property};
 use headrace_transform::passes::pipelines::{self, Pipeline, Stage};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// A row: what it is called, whether it can be used here, and what there is to say about it.
 struct Row {
@@ -130,12 +132,20 @@ fn passes() -> Vec<Row> {
     headrace_transform::passes::ALL.iter().map(pass).chain(pipelines::ALL.iter().map(pipeline)).collect()
 }
 
-/// A row for each machine; the details have its figures with their sources.
+/// A row for each machine: levels are here on processors of their architecture, devices where their cells are known; the details have its figures with their sources.
 fn machines() -> Vec<Row> {
     let row = |machine: Machine| {
         let (name, kind, about) = machine.description();
         let details = serde_json::to_value(machine).unwrap_or_default();
-        Row { name: name.to_owned(), here: true, about: format!("{kind}: {about}"), details }
+        let here = match machine {
+            Machine::Simd(level) => match level.architecture {
+                Architecture::X86_64 => cfg!(target_arch = "x86_64"),
+                Architecture::Aarch64 => cfg!(target_arch = "aarch64"),
+            },
+            Machine::Device(device) => device.library.as_ref().is_none_or(|library| Path::new(&library.path).exists()),
+            Machine::CostModel(_) | Machine::Scalar(_) | Machine::Fabric(_) => true,
+        };
+        Row { name: name.to_owned(), here, about: format!("{kind}: {about}"), details }
     };
     headrace_machines::machines().all().map(row).collect()
 }

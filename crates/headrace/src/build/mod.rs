@@ -208,8 +208,10 @@ impl Workspace {
     /// What the target does not do; what is wrong with the network or the library.
     pub fn build(&mut self, build: &Build, told: Told<'_>) -> Result<Files> {
         build.check()?;
-        if build.leaves_out() {
-            leave_out(build.left_out.clone());
+        if build.leaves_out() && !leave_out(build.left_out.clone()) {
+            return Err(Error::usage(
+                "--passes, --pass-limit: passes were left out in this process before, for all that it builds",
+            ));
         }
         let library = self.library()?;
         let target = build.target;
@@ -224,6 +226,9 @@ impl Workspace {
                     return Err(Error::usage(
                         "--name is for parameter sets of the library; a network has its own name",
                     ));
+                }
+                if build.variant.is_some() || !build.operations.is_empty() {
+                    return Err(Error::usage("--variant, --operation: only parameter sets of the library have them"));
                 }
                 let of_network = target.of_network.ok_or_else(|| names::not_of_library(network))?;
                 let network = self.network(network, &build.parameters)?;
@@ -240,6 +245,11 @@ impl Workspace {
             _ if build.main => {
                 return Err(Error::usage(
                     "--main makes a program of a network; of a primitive, name the network that is meant",
+                ));
+            }
+            _ if !build.parameters.is_empty() => {
+                return Err(Error::usage(
+                    "--set is for parameters of a network; of a primitive, name the network that is meant, or its --variant",
                 ));
             }
             networks => {

@@ -120,8 +120,8 @@ impl Tests {
         for (at, done) in done {
             tally.add(&self.jobs[*at], done, &self.files);
         }
-        for (place, _) in &self.absent {
-            tally.skip(*place, &self.files);
+        for (place, why) in &self.absent {
+            tally.add_absent(*place, why, &self.files);
         }
         tally
     }

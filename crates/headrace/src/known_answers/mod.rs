@@ -129,7 +129,7 @@ fn in_turn<W>(
     let finished = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..workers {
+        for _ in 0..workers.max(1) {
             // Networks may nest deeply.
             let worker = std::thread::Builder::new().stack_size(256 << 20);
             let run = || {

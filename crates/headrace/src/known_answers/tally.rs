@@ -89,12 +89,13 @@ impl Tally {
         }
     }
 
-    /// All records, in a place whose tools are missing.
-    pub(super) fn skip(&mut self, place: Place, files: &[File]) {
+    /// Counts all records as not tried in a place where nothing can be tried, for one reason.
+    pub(super) fn add_absent(&mut self, place: Place, why: &str, files: &[File]) {
         for (at, file) in files.iter().enumerate() {
             for case in &file.cases {
                 let record = self.records.entry((at, case.count, place.name())).or_default();
-                record.not_run.insert("a tool is missing".into());
+                record.n_cases += 1;
+                record.not_run.insert(Cow::Owned(why.to_owned()));
             }
         }
     }

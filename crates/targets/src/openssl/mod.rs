@@ -87,9 +87,13 @@ pub fn of_operations(
     on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     // A provider gets one message at a time, and has operations by the dozen: how fast they are is up to their loops.
+    // Providers have one message at a time, so that there is one file of each network.
     let own = Options { many: false, brief: true, ..options.clone() };
-    let mut files =
-        networks(operations, &own, on_operation, &crate::c::project::network_prefix, &shape::described)?.files;
+    let described = |spec: &OperationSpec, network: &Network, part: shape::Part| {
+        debug_assert_eq!(part, shape::Part::All);
+        shape::described(spec, network)
+    };
+    let mut files = networks(operations, &own, on_operation, &crate::c::project::network_prefix, &described)?.files;
     let of_messages = MESSAGES.iter().filter(|(path, _)| !path.contains("helpers"));
     files.extend(of_messages.map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     files.extend(RUNTIME.map(|(path, text)| (format!("src/{path}"), text.as_bytes().to_vec())));

@@ -8,7 +8,7 @@
 //! where `T(x)` is [`Op::LookupBytes`]. What is made of the bytes is made of parts of that word then, so that a word
 //! that they are put together to again is it, or a rotation of it.
 //!
-//! Requires a machine on which the bytes of a word are looked up together as fast as one. Establishes: the loop means
+//! Requires a machine on which the bytes of a word are looked up together as fast as one. Result: the loop means
 //! the same.
 
 use super::pass::{Form, Pass};

@@ -17,7 +17,7 @@
 //! stand for the other.
 //!
 //! Requires: all that goes on from iteration to iteration is one object, besides counters and delays of others; all `a`
-//! are bytes of one port. Establishes: nothing, the loop stays as it is.
+//! are bytes of one port. Result: the loop stays as it is.
 
 use super::pass::{Form, ITERATIONS, Parts, Pass, Property, boxed};
 use crate::kernel::evaluate::{World, run_loop};

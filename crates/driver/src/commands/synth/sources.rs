@@ -370,7 +370,9 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
     }
     let mut bench = match (&arguments.like, path.is_dir()) {
         (Some(set), _) => Some(bench_of(context, library, set, arguments)?),
-        (None, true) => TestBench::of_folder(&folder)?,
+        // A core with other parameters is not the one that the bench of its folder knows.
+        (None, true) if parameters.is_empty() || given(arguments).is_none() => TestBench::of_folder(&folder)?,
+        (None, true) => None,
         (None, false) => None,
     };
     if !parameters.is_empty() && bench.is_some() {

@@ -346,7 +346,8 @@ impl Writer<'_> {
         text
     }
 
-    /// The best way to run a loop in vectors of AArch64, if that is better thiteration after iteration.
+    /// The best way to run a loop in vectors of AArch64, if that is better than iteration after
+    /// iteration.
     fn on_arm(&self, unit: &Unit) -> Option<CFunction> {
         let (base, body) = (&unit.base, unit.body.as_ref());
         if body.graph.len() > MOST_NODES {

@@ -63,6 +63,11 @@ impl Unit<'_> {
     pub fn is_shared(&self) -> bool {
         !self.frames.is_empty()
     }
+
+    /// What one of several loops of its shape has beside that.
+    fn frame(&self, number: usize) -> Option<&Frame> {
+        self.members.iter().zip(&self.frames).find(|(member, _)| **member == number).map(|(_, frame)| frame)
+    }
 }
 
 impl Writer<'_> {
@@ -126,8 +131,7 @@ impl Writer<'_> {
 
     /// The shape of a context's objects, in braces.
     pub(super) fn shape_of(&self, unit: &Unit, number: usize, context: &str) -> String {
-        let frame = unit.members.iter().zip(&unit.frames).find(|(member, _)| **member == number);
-        let objects = frame.iter().flat_map(|(_, frame)| &frame.objects);
+        let objects = unit.frame(number).into_iter().flat_map(|frame| &frame.objects);
         let fields: Vec<String> =
             objects.map(|&object| format!("{context}->{}", self.automaton.object(object).name)).collect();
         if fields.is_empty() { "{0}".to_owned() } else { format!("{{{}}}", fields.join(", ")) }
@@ -135,8 +139,7 @@ impl Writer<'_> {
 
     /// The call of what a loop leaves beside its shape, if there is something.
     pub(super) fn rest_of(&self, unit: &Unit, number: usize, context: &str, pointers: &str) -> String {
-        let rest = unit.members.iter().zip(&unit.frames).find(|(member, _)| **member == number);
-        match rest.and_then(|(_, frame)| frame.rest.as_ref()) {
+        match unit.frame(number).and_then(|frame| frame.rest.as_ref()) {
             None => String::new(),
             Some(_) => format!("{}_loop_{number}_rest({context}{pointers}, iterations);\n", self.prefix),
         }
@@ -144,8 +147,7 @@ impl Writer<'_> {
 
     /// The function that leaves what iterations of a loop leave beside its shape, if there is something.
     pub(super) fn rest_function(&self, unit: &Unit, number: usize) -> String {
-        let frame = unit.members.iter().zip(&unit.frames).find(|(member, _)| **member == number);
-        let Some(rest) = frame.and_then(|(_, frame)| frame.rest.as_ref()) else { return String::new() };
+        let Some(rest) = unit.frame(number).and_then(|frame| frame.rest.as_ref()) else { return String::new() };
         let prefix = self.prefix;
         let own = format!("{prefix}_loop_{number}");
         let (function, names) = (format!("{own}_rest"), self.loop_names(format!("{own}_table")));

@@ -27,7 +27,7 @@
 //! | `parallel_for` | loops that several threads run |
 //! | `offload` | loops that a device runs |
 //! | `speculative_threads` | loops that other threads run before it is their turn |
-//! | `multi_buffer` | loops of many messages at once |
+//! | `multi_buffer` | loops of many messages at once, in a second source file |
 //! | `report` | what was printed for loops, for readers |
 //! | `one_shot` | whole messages, with the boundary in registers |
 //! | `deoptimize` | the state of the automaton as that of the network |

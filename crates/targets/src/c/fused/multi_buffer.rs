@@ -71,12 +71,8 @@ impl Writer<'_> {
         if loops.many.loops.is_empty() {
             return String::new();
         }
-        let prefix = self.prefix;
-        let mut text = [COLD, UNUSED, &kernel::prelude(), &self.ports(), &self.lent()].concat();
-        text.push_str(&self.many_loops(loops));
-        text.push_str(&self.streams(&loops.many));
-        let _ = write!(text, "#define {prefix}_streams {prefix}_any_streams\n\n");
-        text
+        let text = [COLD, UNUSED, &kernel::prelude(), &self.ports(), &self.lent()].concat();
+        text + &self.many_loops(loops) + &self.streams(&loops.many)
     }
 
     /// `PREFIX_many_N(states, count)` for each loop: runs it for the first of them, which have most iterations to go,
@@ -190,12 +186,12 @@ static void {prefix}_go_on(struct headrace_stream *stream, uint32_t *loop, size_
     *iterations = s->many_iterations;
 }}
 
-static void {prefix}_any_streams(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count) {{
+static void {prefix}_streams(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count) {{
     struct {prefix} *waiting[{TOGETHER}];
     uint32_t loops[{TOGETHER}];
     size_t iterations[{TOGETHER}], order[{TOGETHER}], i, n_gone;
     for (; count > {TOGETHER}; streams += {TOGETHER}, count -= {TOGETHER}) {{
-        {prefix}_any_streams(input, output, streams, {TOGETHER});
+        {prefix}_streams(input, output, streams, {TOGETHER});
     }}
     for (i = 0; i < count; i++) {{
         struct {prefix} *const s = (struct {prefix} *)streams[i].context;

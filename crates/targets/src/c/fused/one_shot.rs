@@ -220,6 +220,18 @@ end:
 mod tests {
     use super::*;
 
+    /// Long trips of many messages come before short ones of few, and what has no room is left out.
+    #[test]
+    fn trips_of_most_messages_for_each_state_come_first() {
+        let sets = [(0..10).collect(), (20..22).collect(), (0..MOST_STATES + 1).collect()];
+        let [long, short, none]: [BTreeSet<usize>; 3] = sets;
+        let mut trips = BTreeMap::from([(&long, 30), (&short, 5), (&none, 1000)]);
+        assert_eq!(next_trip(&mut trips, &BTreeSet::new()), Some(&long));
+        assert_eq!(next_trip(&mut trips, &long), Some(&short));
+        let all = long.union(&short).copied().collect();
+        assert_eq!(next_trip(&mut trips, &all), None);
+    }
+
     #[test]
     fn messages_that_leave_what_they_find_are_kept() {
         let part = |states: &[usize]| Part {

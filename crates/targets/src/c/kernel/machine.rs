@@ -1,4 +1,4 @@
-//! Feature levels in C: which of them functions are printed for, how a function asks for one, and how a program finds out
+//! SIMD levels in C: which of them functions are printed for, how a function asks for one, and how a program finds out
 //! whether it is there.
 
 pub use headrace_machines::simd::Machine;

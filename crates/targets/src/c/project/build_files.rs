@@ -286,6 +286,11 @@ clean:
         } else {
             ""
         };
+        let many = if self.sources.iter().any(|path| path.ends_with("_many.c")) {
+            "\nSources that end in `_many.c` have the functions `…_many`, for many messages at once, and nothing that others need: who\ncompiles sources one by one leaves them out where those are not called.\n"
+        } else {
+            ""
+        };
         let core = if threads { "everything but `headrace_helpers.c`" } else { "everything" };
         let freestanding = if self.has_core() {
             README_FREESTANDING.replace("NAME", name).replace("EVERYTHING", core)
@@ -309,7 +314,7 @@ clean:
 make test
 cmake -B build && cmake --build build && ctest --test-dir build
 ```
-{modules}{helpers}{freestanding}{about_device}
+{modules}{helpers}{many}{freestanding}{about_device}
 `make clean test/test CFLAGS='-O2 -DHEADRACE_CONSTANT_TIME' && valgrind -q ./test/test` reports every branch and address that
 depends on a secret: those of a variant that is declared constant-time are none.
 

@@ -348,7 +348,7 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, part: Part) -> Str
 }
 
 /// The table of an operation alone, for those who handle many by the functions of `headrace_message.h`.
-pub(crate) fn described(spec: &OperationSpec, network: &Network, _: Part) -> String {
+pub(crate) fn described(spec: &OperationSpec, network: &Network) -> String {
     let op = operation_prefix(spec);
     let mut text =
         format!("\n#include \"headrace_message.h\"\n\nextern const struct headrace_operation {op}_operation;\n");

@@ -1,5 +1,5 @@
-//! List scheduling, for register pressure and for dual issue. Orders of what is computed: where registers are few, and,
-//! of statements, where a machine that begins two of them in a cycle is done first.
+//! List scheduling, for register pressure and for issue width. Orders of what is computed: where registers are few, and,
+//! of statements, where a machine that begins several of them in a cycle is done first.
 //!
 //! Processors look ahead over some sixty operations only. Where several chains run side by side, what the longest way
 //! to the end waits for goes first, so that none of them holds up the others.

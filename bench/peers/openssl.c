@@ -29,7 +29,11 @@ static const struct known all[] = {
         {"aes" bits "-ccm aead-encrypt", "AES-" bits "-CCM", SEAL},                                                  \
         {"aes" bits "-ccm aead-decrypt", "AES-" bits "-CCM", OPEN},                                                  \
         {"aes" bits "-ocb3 aead-encrypt", "AES-" bits "-OCB", SEAL},                                                 \
-        {"aes" bits "-ocb3 aead-decrypt", "AES-" bits "-OCB", OPEN}
+        {"aes" bits "-ocb3 aead-decrypt", "AES-" bits "-OCB", OPEN},                                                 \
+        {"aes" bits "-gcm-siv aead-encrypt", "AES-" bits "-GCM-SIV", SEAL},                                          \
+        {"aes" bits "-gcm-siv aead-decrypt", "AES-" bits "-GCM-SIV", OPEN},                                          \
+        {"aes" bits "-xts xts-encrypt", "AES-" bits "-XTS", ENCRYPT},                                                \
+        {"aes" bits "-xts xts-decrypt", "AES-" bits "-XTS", DECRYPT}
     AES("128"),
     AES("192"),
     AES("256"),

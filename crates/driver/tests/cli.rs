@@ -98,26 +98,6 @@ fn tokens_have_the_forms_that_are_asked_for() {
     assert_eq!(run(&["--in", "In=int:64,1", "--out", "Odd=odd"]), "A\0");
 }
 
-/// Chaining values wait for blocks, and none for a message that does not come.
-#[test]
-fn hashes_leave_no_tokens_behind() {
-    let folder = folder();
-    for (network, digest) in [
-        ("ctl.hash.sha1.Sha1", "a9993e364706816aba3e25717850c26c9cd0d89d"),
-        ("ctl.hash.sha2.Sha256", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-    ] {
-        let run = ["run", network, "--engine", "interp", "--in", "Input=text:abc", "--out", "Output=hex:"];
-        let output = headrace(folder.path(), &run, b"");
-        assert_eq!((status(&output), stdout(&output).trim(), &*stderr(&output)), (0, digest, ""));
-    }
-    let hmac = "ctl.mac.hmac.Hmac(Hash = ctl.hash.sha2.Sha256)";
-    let run =
-        ["run", hmac, "--engine", "interp", "--in", "Key=text:key", "--in", "Input=text:abc", "--out", "Tag=hex:"];
-    let output = headrace(folder.path(), &run, b"");
-    let tag = "9c196e32dc0175f86f4b1cb89289d6619de6bee699e4c378e68309ed97a1a6ab";
-    assert_eq!((status(&output), stdout(&output).trim(), &*stderr(&output)), (0, tag, ""));
-}
-
 #[test]
 fn leftover_tokens_are_a_note_and_undelivered_input_is_an_error() {
     let folder = folder();

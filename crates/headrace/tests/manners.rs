@@ -8,9 +8,9 @@ use std::path::Path;
 const OF_THE_COMMAND: &[&str] = &[
     "println!(",
     "print!(",
-    "stdout(",
-    "stderr(",
-    "stdin(",
+    "io::stdout",
+    "io::stderr",
+    "io::stdin",
     "env::",
     "process::exit",
     "process::abort",

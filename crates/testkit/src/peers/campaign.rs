@@ -309,6 +309,11 @@ fn all(
                 (Some(Err(why)), _) => Some(why.clone()),
                 (None, _) => Some("nothing came of it".into()),
             };
+            let is_not_undone = || {
+                let (Some(Ok(outcome)), Some(must)) = (came.get(at), &drawn.must) else { return None };
+                Some(format!("{} (from how it was made)", differs(outcome, must)?))
+            };
+            let problem = problem.or_else(is_not_undone);
             if let Some(problem) = problem {
                 let mut text = failure(spec, variant, plan, number, drawn, &problem);
                 text.push_str(&shrinking::narrow(&ready, &judge, &messages, number));

@@ -25,6 +25,9 @@ pub struct Drawn {
     pub message: Message,
     /// Whether it was changed after it had been made.
     pub forged: bool,
+    /// What must come of it whoever judges: what was made is undone, and no changed bit is accepted. `None` where a
+    /// message was not made, or was changed into one that chance may find right.
+    pub must: Option<Outcome>,
     /// For what is left to chance in sending it.
     pub rng: Rng,
 }
@@ -114,14 +117,19 @@ impl<'m> Messages<'m> {
         let drawn = match self.inverse {
             None => {
                 let message = strings(self.spec, key, &mut rng);
-                Drawn { message, forged: false, rng }
+                Drawn { message, forged: false, must: None, rng }
             }
             Some((inverse, make)) => {
                 let made = strings(inverse, key, &mut rng);
                 let message = undoing(self.spec, &made, &make(&made)?);
                 let forged = rng.chance(40);
-                let message = if forged { forge(self.spec, message, &mut rng) } else { message };
-                Drawn { message, forged, rng }
+                if forged {
+                    let forgery = forge(self.spec, message.clone(), &mut rng);
+                    let must = is_found_out(&message, &forgery).then_some(Outcome::Rejected);
+                    Drawn { message: forgery, forged, must, rng }
+                } else {
+                    Drawn { message, forged, must: Some(undone(self.spec, &made)), rng }
+                }
             }
         };
         let mut drawn = drawn;
@@ -169,6 +177,27 @@ fn undoing(spec: &OperationSpec, made: &Message, came: &Outcome) -> Message {
     message
 }
 
+/// What undoing must give back: the strings that it puts out, as they were before.
+fn undone(spec: &OperationSpec, made: &Message) -> Outcome {
+    let before = |role| match role {
+        Role::Output => made.get(Role::Input),
+        Role::SecretNonceOut => made.get(Role::SecretNonce),
+        _ => None,
+    };
+    let strings = spec.outputs.iter().filter_map(|port| Some((port.role, before(port.role)?.to_vec())));
+    Outcome::Accepted(strings.collect())
+}
+
+/// Whether a forgery cannot be right by chance: a string has its old length, so that no tag was only cut short, and the tag
+/// is long.
+fn is_found_out(message: &Message, forgery: &Message) -> bool {
+    let strings = || Role::ALL.iter().map(|role| (message.get(*role), forgery.get(*role)));
+    let has_old_lengths = strings().all(|(old, new)| old.map(<[u8]>::len) == new.map(<[u8]>::len));
+    has_old_lengths
+        && strings().any(|(old, new)| old != new)
+        && message.get(Role::TagIn).is_some_and(|tag| tag.len() >= 8)
+}
+
 /// The message with one thing changed, of legal size. The key stays, since later messages go on with it.
 fn forge(spec: &OperationSpec, message: Message, rng: &mut Rng) -> Message {
     let roles: Vec<Role> =
@@ -206,5 +235,20 @@ fn flip(string: &mut [u8], rng: &mut Rng) {
     };
     if let Some(byte) = string.get_mut(at) {
         *byte ^= 1 << rng.below(8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_keeps_its_length_and_has_a_long_tag_is_found_out_for_sure() {
+        let message = |tag: &[u8], text: &[u8]| Message::new().with(Role::TagIn, tag).with(Role::Input, text);
+        let made = message(&[1; 8], b"text");
+        assert!(is_found_out(&made, &message(&[1; 8], b"tuxt")));
+        assert!(!is_found_out(&made, &made));
+        assert!(!is_found_out(&made, &message(&[1; 4], b"text")));
+        assert!(!is_found_out(&message(&[1; 4], b"text"), &message(&[1; 4], b"tuxt")));
     }
 }

@@ -295,7 +295,9 @@ fn compilers_that_fail_are_told_of_and_the_interpreter_does_it() {
         let named = |more: &[&str]| {
             let mut command = place.headrace(more);
             // Those that are slow only because this machine is have all the time that they need.
-            command.env("CC", compiler).env("HEADRACE_COMPILE_SECONDS", if *word == "took more than 1 s" { "1" } else { "60" });
+            command
+                .env("CC", compiler)
+                .env("HEADRACE_COMPILE_SECONDS", if *word == "took more than 1 s" { "1" } else { "60" });
             command
         };
         let noted = shouts(&mut named(&[]));

@@ -472,6 +472,10 @@ impl Expressions<'_> {
         {
             return only;
         }
+        // Zeros are no pieces.
+        if pieces.is_empty() {
+            return Text::atom(literal(0, w), Some(w));
+        }
         if w == 128 {
             return joined(texts.iter().map(|text| cast(text, w)).collect());
         }

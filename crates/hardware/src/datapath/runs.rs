@@ -41,7 +41,7 @@ pub(crate) struct Order<'g> {
     pub(crate) nodes: Vec<NodeId>,
     at: FxHashMap<NodeId, usize>,
     /// Hashes of what is computed, whatever the operands are.
-    forms: Vec<u64>,
+    pub(crate) forms: Vec<u64>,
     /// For each the positions that it needs, through wires.
     needs: Vec<Vec<usize>>,
 }
@@ -84,6 +84,22 @@ impl Run {
     pub(crate) fn whole(&self) -> Run {
         Run { end: self.end - (self.end - self.start) % self.period, ..*self }
     }
+}
+
+/// Whole iterations of a run with those before and behind it that are alike, too, and that no other run has: where a run begins was
+/// chosen after others were found beside it. `forms` are those of [`Order`].
+pub(crate) fn extended(forms: &[u64], run: Run, others: &[Run]) -> Run {
+    let mut run = run.whole();
+    let period = run.period;
+    let is_free = |from: usize| others.iter().all(|other| from + period <= other.start || other.end <= from);
+    let is_alike = |from: usize, to: usize| forms[from..from + period] == forms[to..to + period];
+    while run.end + period <= forms.len() && is_free(run.end) && is_alike(run.end - period, run.end) {
+        run.end += period;
+    }
+    while run.start >= period && is_free(run.start - period) && is_alike(run.start - period, run.start) {
+        run.start -= period;
+    }
+    run
 }
 
 impl<'g> Order<'g> {

@@ -40,6 +40,8 @@ pub(crate) struct Part {
     pub(crate) about: String,
     /// Those of its modules whose actors print.
     printing: Vec<String>,
+    /// Its bench asserts when blocks come out.
+    pub(crate) is_timed: bool,
 }
 
 fn prints(module: &Module) -> bool {
@@ -54,6 +56,7 @@ impl Part {
             top: modules.last().cloned().unwrap_or_default(),
             modules,
             tokens: Vec::new(),
+            is_timed: design.modules.last().is_some_and(|top| top.timing.is_some()),
             about,
             printing: design.modules.iter().filter(|one| prints(one)).map(|one| format!("`{}`", one.name)).collect(),
         }

@@ -29,6 +29,15 @@ fn makefile(parts: &[Part], head: &str) -> String {
     for (part, name) in parts.iter().zip(&names) {
         let Part { folder, top, .. } = part;
         let sources = part.sources("v").join(" ");
+        // Without stalls first, when blocks come out as the head of the module says.
+        let timing = if part.is_timed {
+            format!(
+                "\t@$(call run,{name}) +seed=$(SEED) +stall=0 +timing=1 > build/{name}.timing.log; \
+                 grep -q ': [0-9]* passed, 0 failed' build/{name}.timing.log || (cat build/{name}.timing.log; false)\n"
+            )
+        } else {
+            String::new()
+        };
         let _ = write!(
             rules,
             "build/{name}.vvp: {sources} {folder}tb/{top}_tb.v\n\t@mkdir -p build\n\t\
@@ -38,12 +47,12 @@ fn makefile(parts: &[Part], head: &str) -> String {
              --Mdir build/{name}_verilated -o sim $^ && $(MAKE) --no-print-directory -C build/{name}_verilated -f V{top}_tb.mk \
              OPT_FAST=$(OPT) OPT_SLOW=$(OPT) OPT_GLOBAL=$(OPT)) > build/{name}_verilated.log 2>&1 || (cat build/{name}_verilated.log; false)\n\n\
              lint-{name}:\n\t$(VERILATOR) --lint-only -Wall --top-module {top} {sources}\n\n\
-             test-{name}: $(call program,{name})\n\t@$(call run,{name}) +seed=$(SEED) +stall=$(STALL) > build/{name}.log; \
+             test-{name}: $(call program,{name})\n{timing}\t@$(call run,{name}) +seed=$(SEED) +stall=$(STALL) > build/{name}.log; \
              grep -v '^message [0-9]*: [0-9]* cycles' build/{name}.log; grep -q ': [0-9]* passed, 0 failed' build/{name}.log\n\n"
         );
     }
     format!(
-        "# {head}\n# make test: known answers, with stalls by chance. SIM=verilator takes Verilator (5 or later) instead of Icarus;\n\
+        "# {head}\n# make test: known answers, with stalls by chance, and latency and initiation interval without. SIM=verilator takes Verilator (5 or later) instead of Icarus;\n\
          # SEED=N and STALL=PERCENT choose the stalls. OPT=-O2 has what Verilator writes optimised, for long simulations. make lint:\n\
          # Verilator with all warnings.\n\n\
          SIM ?= iverilog\nOPT ?= -O0\nIVERILOG ?= iverilog\nVERILATOR ?= verilator\nVVP ?= vvp\nSEED ?= 1\nSTALL ?= 30\n\n\

@@ -101,7 +101,7 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// A folder for a network.
+    /// A folder for a network, whose bench has a message for each recorded run.
     ///
     /// # Errors
     ///
@@ -109,14 +109,18 @@ impl Language {
     pub(crate) fn of_network(
         &self,
         network: &Network,
-        recording: Option<&Recording>,
+        recordings: &[&Recording],
         options: &Options,
     ) -> Result<Files, Vec<Diagnostic>> {
         let mut files = Files::new();
         let design = design(network, options)?;
         let part = Part::of(&design, "", format!("The network `{}`.", network.name));
         let name = part.name();
-        let part = self.part((&design, network), part, &name, &[recorded(network, recording)], options, &mut files);
+        let messages: Vec<Message> = match recordings {
+            [] => vec![recorded(network, None)],
+            all => all.iter().map(|recording| recorded(network, Some(recording))).collect(),
+        };
+        let part = self.part((&design, network), part, &name, &messages, options, &mut files);
         let title = part.top.clone();
         self.frame(&title, &[network], &[part], options, &mut files);
         Ok(files)

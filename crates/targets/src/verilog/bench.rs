@@ -116,16 +116,40 @@ pub(super) fn bench(
          if ((idle > 1000 && {done}) || idle > 1000000 || wrong) begin\n          \
          if (!wrong && !({done})) begin\n            $display(\"message %0d: tokens are missing\", message);\n            wrong = 1;\n          end\n          \
          if (wrong) failed = failed + 1; else passed = passed + 1;\n          \
-         if (!wrong) $display(\"message %0d: %0d cycles\", message, cycles - idle);\n          message = message + 1;\n          phase = 0;\n        end\n      end\n    endcase\n  end\nendmodule\n",
+         if (!wrong) $display(\"message %0d: %0d cycles\", message, cycles - idle);\n          message = message + 1;\n          phase = 0;\n        end\n      end\n    endcase\n  end\n{wave}endmodule\n",
         n = messages.len(),
         last = messages.len() * columns,
         first = first_count(messages.len()),
         ports = connected.join(",\n    "),
         done = done.join(" && "),
+        wave = wave(module, folder),
         timing_read = if module.timing.is_some() { TIMING_READ } else { "" },
     );
     files.insert(format!("{folder}tb/{name}_tb.v"), text.into_bytes());
     files
+}
+
+/// What writes a waveform, in which states have their names.
+fn wave(module: &Module, folder: &str) -> String {
+    let name = &module.name;
+    let mut text = "\n`ifdef WAVE\n".to_owned();
+    for signal in module.signals.iter().filter(|signal| !signal.names.is_empty()) {
+        let longest = signal.names.iter().map(|(_, name)| name.len()).max().unwrap_or(1);
+        let shown = signal.name.trim_end_matches("_q");
+        let _ = write!(
+            text,
+            "  reg [{}:0] {shown}_name;\n  always @(dut.{signal}) begin\n    case (dut.{signal})\n",
+            8 * longest - 1,
+            signal = signal.name
+        );
+        for (value, name) in &signal.names {
+            let _ = writeln!(text, "      {}: {shown}_name = \"{name}\";", super::expression::constant(value));
+        }
+        let _ = write!(text, "      default: {shown}_name = \"\";\n    endcase\n  end\n");
+    }
+    let file = format!("build/{}.vcd", if folder.is_empty() { name.as_str() } else { folder.trim_end_matches('/') });
+    let _ = write!(text, "  initial begin\n    $dumpfile(\"{file}\");\n    $dumpvars(0, {name}_tb);\n  end\n`endif\n");
+    text
 }
 
 /// Whether figures are asserted: `+timing=1`.

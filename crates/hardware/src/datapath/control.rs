@@ -215,6 +215,14 @@ fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64], timing
     about
 }
 
+/// A word for a state of which this is known: `KEYED` where an actor's FSM is in its state keyed.
+fn state_word(known: &str) -> String {
+    let first = known.split(',').next().unwrap_or_default();
+    let word = first.split_once(": ").map_or("", |(_, word)| word);
+    let fits = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    Some(word).filter(fits).map_or_else(|| "STATE".to_owned(), str::to_ascii_uppercase)
+}
+
 struct Control<'a> {
     region: &'a Region,
     plans: &'a [Plan],
@@ -244,7 +252,7 @@ impl<'a> Control<'a> {
             let bits = index_bits(region.states.len() as u64);
             let (state, next) = b.register("state", Bits::zero(bits));
             for (number, (_, known)) in region.states.iter().enumerate() {
-                let name = b.names.fresh(&format!("STATE_{number}"));
+                let name = b.names.fresh(&format!("{}_{number}", state_word(known)));
                 b.m.signals[state.index()].names.push((Bits::new(bits, number as u64), name));
                 b.m.about.push(format!("State {number}: {known}."));
             }

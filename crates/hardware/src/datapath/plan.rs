@@ -69,6 +69,8 @@ pub(crate) struct Plan {
     pub(crate) area: u64,
     /// Levels of logic in a cycle of an iteration, roughly.
     pub(crate) depth: u32,
+    /// The same down to each value, in the cycle in which it is computed.
+    pub(crate) depths: FxHashMap<NodeId, u32>,
 }
 
 /// For values of a class from before its first iteration, those that may be meant, with how much speaks for each.
@@ -566,6 +568,7 @@ impl Plan {
             }
             self.last += 1;
         }
+        self.depths = depth;
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! A round that adds h, S(e), Ch, K and W in this order waits for S(e) with h, K and W in its hands. Written as (h + K + W) + S(e) +
 //! Ch, the first sum needs nothing that the round before has computed, and [`super::plan`] moves it there (retiming).
 
+use super::estimate::levels;
 use super::plan::{Place, Plan};
 use super::region::{Region, Task, Tree};
 use super::runs::is_wire;
@@ -26,14 +27,24 @@ fn uses(graph: &Graph, roots: &[NodeId]) -> FxHashMap<NodeId, usize> {
     uses
 }
 
-/// The terms of a sum, with how deep each of them stands; sums that nothing else uses are taken apart.
-fn terms(graph: &Graph, uses: &FxHashMap<NodeId, usize>, id: NodeId, depth: usize, found: &mut Vec<(usize, NodeId)>) {
+/// The terms of a sum, with how deep each of them stands; sums that are part of it are taken apart.
+fn terms(graph: &Graph, is_part: &dyn Fn(NodeId) -> bool, id: NodeId, depth: usize, found: &mut Vec<(usize, NodeId)>) {
     for operand in graph.op(id).operands() {
-        let is_inner = matches!(graph.op(operand), Op::Add(..)) && uses[&operand] == 1;
-        if is_inner && graph.width(operand) == graph.width(id) {
-            terms(graph, uses, operand, depth + 1, found);
+        let is_sum = matches!(graph.op(operand), Op::Add(..)) && graph.width(operand) == graph.width(id);
+        if is_sum && is_part(operand) {
+            terms(graph, is_part, operand, depth + 1, found);
         } else {
             found.push((depth, operand));
+        }
+    }
+}
+
+/// Sums that are terms of a sum and of nothing else, and so on.
+fn parts_of(graph: &Graph, uses: &FxHashMap<NodeId, usize>, id: NodeId, found: &mut Vec<NodeId>) {
+    for operand in graph.op(id).operands() {
+        if matches!(graph.op(operand), Op::Add(..)) && uses[&operand] == 1 {
+            found.push(operand);
+            parts_of(graph, uses, operand, found);
         }
     }
 }
@@ -51,6 +62,21 @@ fn classes(graph: &Graph, plan: &Plan, id: NodeId, found: &mut FxHashSet<usize>)
     }
 }
 
+/// Levels of logic behind each value in the cycle in which it is computed.
+fn levels_behind(graph: &Graph, plan: &Plan, roots: &[NodeId]) -> FxHashMap<NodeId, u32> {
+    let mut behind: FxHashMap<NodeId, u32> = FxHashMap::default();
+    for id in graph.reachable(roots.iter().copied()).into_iter().rev() {
+        let own = behind.get(&id).copied().unwrap_or(0) + levels(graph, id);
+        let time = plan.time(graph, id);
+        for operand in graph.op(id).operands().into_iter().filter(|&operand| plan.time(graph, operand) == time) {
+            let known = behind.entry(operand).or_default();
+            *known = (*known).max(own);
+        }
+        behind.entry(id).or_default();
+    }
+    behind
+}
+
 /// Sums of rounds whose terms come in different cycles.
 fn sums(graph: &Graph, plan: &Plan, roots: &[NodeId]) -> Sums {
     let uses = uses(graph, roots);
@@ -62,13 +88,25 @@ fn sums(graph: &Graph, plan: &Plan, roots: &[NodeId]) -> Sums {
         let same_width = |operand: &NodeId| graph.width(*operand) == graph.width(id);
         parts.extend(graph.op(id).operands().into_iter().filter(same_width).filter(|&operand| is_inner(operand)));
     }
+    let behind = levels_behind(graph, plan, roots);
     for class in plan.classes.iter().filter(|class| matches!(graph.op(class.nodes[0]), Op::Add(..))) {
         let middle = class.nodes[class.nodes.len() / 2];
-        if parts.contains(&middle) {
+        let is_critical = plan.depths.get(&middle).zip(behind.get(&middle)).is_some_and(|(a, b)| a + b >= plan.depth);
+        if parts.contains(&middle) || !is_critical {
             continue;
         }
+        // What is taken apart in one iteration is so in all: operators, whatever uses their values have.
+        let mut own_parts = Vec::new();
+        parts_of(graph, &uses, middle, &mut own_parts);
+        let mut inner = FxHashSet::default();
+        own_parts.iter().for_each(|&id| classes(graph, plan, id, &mut inner));
+        let is_part = |id: NodeId| {
+            let mut own = FxHashSet::default();
+            classes(graph, plan, id, &mut own);
+            uses[&id] == 1 && !own.is_disjoint(&inner)
+        };
         let mut found = Vec::new();
-        terms(graph, &uses, middle, 0, &mut found);
+        terms(graph, &is_part, middle, 0, &mut found);
         let time = plan.time(graph, middle);
         let is_late = |id: NodeId| plan.time(graph, id) + EARLY > time && graph.constant(id).is_none();
         let n_late = found.iter().filter(|(_, id)| is_late(*id)).count();
@@ -85,7 +123,7 @@ fn sums(graph: &Graph, plan: &Plan, roots: &[NodeId]) -> Sums {
         }
         for &id in &class.nodes {
             let mut found = Vec::new();
-            terms(graph, &uses, id, 0, &mut found);
+            terms(graph, &is_part, id, 0, &mut found);
             // The deepest first, as they were added.
             found.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
             let is_late = |id: NodeId| {

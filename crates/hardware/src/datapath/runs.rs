@@ -20,7 +20,7 @@ const TRIED: usize = 8;
 const TOGETHER: [usize; 8] = [1, 2, 3, 4, 5, 6, 8, 16];
 
 /// Times that the order is changed for one iteration more.
-const REORDERED: usize = 3;
+const REORDERED: usize = 4;
 
 /// Places to begin at that are tried.
 const PHASES: usize = 8;
@@ -112,7 +112,8 @@ impl<'g> Order<'g> {
         for _ in 0..REORDERED {
             let mut found = Vec::new();
             order.search(0, order.nodes.len(), &mut found);
-            let Some(nodes) = found.iter().find_map(|run| order.with_first_iteration(run)) else { break };
+            let other = |run: &Run| order.with_first_iteration(run).or_else(|| order.with_last_iteration(run));
+            let Some(nodes) = found.iter().find_map(other) else { break };
             order = Self::in_order(graph, nodes);
         }
         order
@@ -139,6 +140,36 @@ impl<'g> Order<'g> {
         let rest = (first..run.start).filter(|at| !skipped.contains(at));
         let all = (0..first).chain(skipped.iter().copied()).chain(rest).chain(run.start..self.nodes.len());
         Some(all.map(|at| self.nodes[at]).collect())
+    }
+
+    /// The order with one iteration more behind a run: values of it that were asked for later stand with the others.
+    fn with_last_iteration(&self, run: &Run) -> Option<Vec<NodeId>> {
+        let end = run.whole().end;
+        let model = end - run.period;
+        let mut found: Vec<usize> = Vec::new();
+        for at in 0..run.period {
+            // What it needs of its own iteration and of those before.
+            let wanted: Vec<usize> = self.needs[model + at]
+                .iter()
+                .filter(|&&need| need >= run.start)
+                .filter_map(
+                    |&need| if need >= model { found.get(need - model).copied() } else { Some(need + run.period) },
+                )
+                .collect();
+            let is_it = |candidate: &usize| {
+                let needs = &self.needs[*candidate];
+                self.forms[*candidate] == self.forms[model + at]
+                    && !found.contains(candidate)
+                    && needs.iter().all(|need| *need < end || found.contains(need))
+                    && wanted.iter().all(|need| needs.contains(need))
+            };
+            found.push((end..self.nodes.len()).find(is_it)?);
+        }
+        if found.iter().enumerate().all(|(at, &place)| place == end + at) {
+            return None;
+        }
+        let rest = (end..self.nodes.len()).filter(|at| !found.contains(at));
+        Some((0..end).chain(found.iter().copied()).chain(rest).map(|at| self.nodes[at]).collect())
     }
 
     fn in_order(graph: &'g Graph, nodes: Vec<NodeId>) -> Self {

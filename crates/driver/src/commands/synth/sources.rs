@@ -329,7 +329,7 @@ fn tokens(network: &Network, streams: &[Tokens], blocks: u64) -> Vec<Vec<u8>> {
             match stream {
                 Tokens::These(tokens) => stored.extend(tokens.iter().flat_map(|&token| store(Int::from(token)))),
                 Tokens::Arbitrary(n) => (0..*n).for_each(|_| {
-                    let value = (u128::from(arbitrary() >> 32)) << 32 | u128::from(arbitrary() >> 32);
+                    let value = (arbitrary() >> 32) << 32 | arbitrary() >> 32;
                     stored.extend(store(Int::from(value)));
                 }),
             }

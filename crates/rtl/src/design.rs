@@ -76,6 +76,13 @@ pub struct Timing {
     pub latency: u32,
 }
 
+impl Timing {
+    /// Whether some block has exactly the latency; else each of them may wait, collected, for the one before.
+    pub fn is_exact(&self) -> bool {
+        self.input.1 == 1 || self.input.1 >= self.interval
+    }
+}
+
 /// A port, wire or register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {

@@ -187,7 +187,8 @@ fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64], timing
         about.extend((!into.is_empty()).then(|| format!("Takes at once: {into}.")));
         about.extend((!out.is_empty()).then(|| format!("Gives at once: {out}.")));
     }
-    if let Some(Timing { interval, output, input, latency }) = timing {
+    if let Some(timing) = timing {
+        let Timing { interval, output, input, latency } = timing;
         let of = |beats: u32| if beats > 1 { format!(" of {beats} beats") } else { String::new() };
         about.push(format!(
             "Initiation interval: {interval} clock cycles, from a block{} of {} to the next.",
@@ -195,8 +196,10 @@ fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64], timing
             output.0
         ));
         about.push(format!(
-            "Latency: {latency} clock cycles, from the last beat of a block of {} to the first of that of {}.",
-            input.0, output.0
+            "Latency: {latency} clock cycles, from the last beat of a block of {} to the first of that of {}{}.",
+            input.0,
+            output.0,
+            if timing.is_exact() { "" } else { ", where it does not wait for the block before" }
         ));
     } else if let Some(last) = plans.iter().map(|plan| plan.last).filter(|last| *last > 0).max() {
         about.push(format!(

@@ -169,12 +169,13 @@ fn timing(module: &Module) -> (String, String, String) {
         last = UNDER_WAY - 1
     );
     let begins = "beats_in = 0;\n        beats_out = 0;\n        ".to_owned();
-    let told = [("interval", interval, "initiation interval", &output.0), ("latency", latency, "latency", &input.0)];
-    let told = told.map(|(name, stated, what, port)| {
+    let differs = if module.timing.as_ref().is_some_and(Timing::is_exact) { "!=" } else { "<" };
+    let told = [("interval", "!=", "initiation interval", &output.0), ("latency", differs, "latency", &input.0)];
+    let told = told.map(|(name, differs, what, port)| {
         let upper = name.to_uppercase();
         format!(
-            "        if (timing != 0 && {name} != 0 && {name} != {upper}) begin\n          \
-             $display(\"the {what} at {port} is %0d clock cycles and not {stated}\", {name});\n          failed = failed + 1;\n        end\n"
+            "        if (timing != 0 && {name} != 0 && {name} {differs} {upper}) begin\n          \
+             $display(\"the {what} at {port} is %0d clock cycles and not %0d\", {name}, {upper});\n          failed = failed + 1;\n        end\n"
         )
     });
     (declared, begins, told.concat())

@@ -12,7 +12,7 @@ values, those whose name ends in `_name` with the text that they hold. Values ar
 import argparse
 import html
 
-LEFT, COLUMN, ROW, HIGH = 150, 34, 30, 16
+LEFT, COLUMN, ROW, HIGH = 120, 50, 30, 16
 
 
 def read(lines, clock):
@@ -60,7 +60,7 @@ def shown(bits, width, is_text):
     return f"{value:x}"
 
 
-def picture(rows, first, n):
+def picture(rows, n):
     """The picture of rows: a label, whether the signal is one bit, its values."""
     width, height = LEFT + n * COLUMN + 10, 30 + len(rows) * ROW + 8
     out = [
@@ -71,7 +71,7 @@ def picture(rows, first, n):
         x = LEFT + at * COLUMN
         out.append(f'<path d="M{x} 22V{height - 6}" stroke="#ddd"/>')
         if at < n:
-            out.append(f'<text x="{x + COLUMN / 2}" y="16" text-anchor="middle" fill="#777">{first + at}</text>')
+            out.append(f'<text x="{x + COLUMN / 2}" y="16" text-anchor="middle" fill="#777">{at}</text>')
     out.append(f'<text x="{LEFT - 8}" y="16" text-anchor="end" fill="#777">clock cycle</text>')
     for number, (label, is_bit, values) in enumerate(rows):
         top = 30 + number * ROW
@@ -122,7 +122,7 @@ def main():
             values = [shown(bits, width, name.endswith("_name")) for bits in values]
         rows.append((label or name, width == 1, values))
     with open(said.svg, "w") as file:
-        file.write(picture(rows, said.first, len(edges)))
+        file.write(picture(rows, len(edges)))
 
 
 if __name__ == "__main__":

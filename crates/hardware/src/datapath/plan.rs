@@ -51,6 +51,8 @@ pub(crate) struct Class {
     pub(crate) operands: Vec<Source>,
     /// What stands for values of iterations before the first, computed in cycle 0.
     pub(crate) before: BTreeMap<i64, NodeId>,
+    /// The value of the iteration that is computed when the task begins, where the operator works a cycle before.
+    pub(crate) first: Option<NodeId>,
     run: usize,
     /// Its place in an iteration.
     offset: usize,
@@ -186,7 +188,16 @@ impl Plan {
                     plan.place.insert(id, Place::Instance(plan.classes.len(), index));
                 }
                 let operands = Vec::new();
-                plan.classes.push(Class { nodes, time: 1, operands, before: BTreeMap::new(), run: number, offset });
+                let first = (skipped > 0).then(|| order[first]);
+                plan.classes.push(Class {
+                    nodes,
+                    time: 1,
+                    operands,
+                    before: BTreeMap::new(),
+                    first,
+                    run: number,
+                    offset,
+                });
             }
         }
         for class in 0..plan.classes.len() {
@@ -482,6 +493,16 @@ impl Plan {
             }
         }
         Some(())
+    }
+
+    /// The value that an operator computes when the task begins, where it has nothing else to do then: in no cycle in which the task
+    /// before may be in its last one.
+    pub(crate) fn computed_first(&self, class: usize) -> Option<NodeId> {
+        let class = &self.classes[class];
+        let end = class.time + class.nodes.len() as u32 - 1;
+        class
+            .first
+            .filter(|id| class.time == 1 && end < self.last && class.before.get(&-1).is_none_or(|known| known == id))
     }
 
     /// How many registers behind an operator lie where a user takes its value.

@@ -201,6 +201,32 @@ fn benches_assert_latency_and_initiation_interval() {
 }
 
 #[test]
+fn hand_written_cores_pass_the_benches_of_ours() {
+    if !answers("iverilog", "-V") {
+        return;
+    }
+    let folder = Folder::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/rtl");
+    for (what, inner, ours, core) in [
+        (&["aes128", "--operation", "encrypt"][..], "encrypt/", "AesEncrypt", "aes_encrypt"),
+        (&["des", "--operation", "encrypt"], "encrypt/", "DesEncrypt", "des_encrypt"),
+        (&["ctl.hash.sha2.Sha2Compression(WORD_BITS = 32)"], "", "Sha2Compression", "sha256_compression"),
+    ] {
+        let project = folder.path().join(core);
+        let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+        folder.run(build.args(["build", "--wide-ports", "--target", "verilog", "-o"]).arg(&project).args(what));
+        // By the name of ours, in its place.
+        let mut text = String::new();
+        for file in std::fs::read_dir(root.join(core)).expect("it is there").flatten() {
+            text += &std::fs::read_to_string(file.path()).expect("it is text");
+        }
+        let text = text.replace(&format!("module {core} ("), &format!("module {ours} ("));
+        std::fs::write(project.join(format!("{inner}rtl/{ours}.v")), text).expect("it is written");
+        tested(&folder, &project, &[]);
+    }
+}
+
+#[test]
 fn what_has_no_place_in_hardware_is_said() {
     let folder = Folder::new();
     let calls = "actor Calls() uint(size=8) In ==> uint(size=8) Out:

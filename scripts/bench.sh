@@ -21,6 +21,5 @@ fi
 "$headrace" bench threads compile --json bench/results/threads.json
 "$headrace" bench referee --json bench/results/referee.json --html bench/results/referee.html
 "$headrace" synth --install
-"$headrace" synth aes128 --operation encrypt sha256 --operation hash --device ecp5,xc7-estimate --seeds 5 \
-    --json bench/results/hardware.json
+scripts/hardware.sh "$headrace" 5 bench/results/hardware.json
 scripts/docs.sh "$headrace"

@@ -19,6 +19,9 @@ pub struct Core {
     pub variant: String,
     /// `headrace`, or whose Verilog it is.
     pub implementation: String,
+    /// The core of ours that does the same, by its name in tables; empty where nobody says.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub like: String,
     /// The device.
     pub device: String,
     /// Its part and speed grade.
@@ -172,6 +175,27 @@ impl Core {
         self.megabits(self.clock.as_ref()?.median_mhz)
     }
 
+    /// Its name in tables.
+    pub fn name(&self) -> String {
+        let names = [&self.primitive, &self.operation, &self.variant].map(String::as_str);
+        names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether a newer row is of the same.
+    pub fn is_of(&self, other: &Core) -> bool {
+        (self.name(), &self.implementation, &self.device) == (other.name(), &other.implementation, &other.device)
+    }
+
+    /// What it reaches, for each LUT, of the one among these that does the same on the same device.
+    pub fn of_like(&self, cores: &[Core]) -> Option<f64> {
+        let other = cores.iter().find(|other| other.device == self.device && other.like == self.name())?;
+        match (self.megabits_per_lut(), other.megabits_per_lut()) {
+            (Some(ours), Some(theirs)) => Some(ours / theirs),
+            // Without a clock frequency, by LUTs alone.
+            _ => Some(other.area.luts as f64 / self.area.luts.max(1) as f64),
+        }
+    }
+
     /// The same for each LUT.
     pub fn megabits_per_lut(&self) -> Option<f64> {
         Some(self.median_megabits()? / (self.area.luts.max(1) as f64))
@@ -181,8 +205,8 @@ impl Core {
 /// All cores.
 pub fn table(cores: &[Core]) -> String {
     let mut text = String::from(
-        "| core | by | device | LUTs | LUT cells | registers | RAMs | levels | Fmax median, MHz | best | spread | block, bits | cycles a block | a message more | Mbit/s | Mbit/s a LUT |\n\
-         |---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| core | by | device | LUTs | LUT cells | registers | RAMs | levels | Fmax median, MHz | best | spread | block, bits | cycles a block | a message more | Mbit/s | Mbit/s a LUT | of hand-written |\n\
+         |---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for core in cores {
         let Area { luts, lut_cells, registers, rams, gate_equivalents, .. } = &core.area;
@@ -193,11 +217,10 @@ pub fn table(cores: &[Core]) -> String {
         };
         let clock = core.clock.as_ref();
         let cycles = core.cycles.as_ref();
-        let names = [&core.primitive, &core.operation, &core.variant].map(String::as_str);
-        let name = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ");
+        let name = core.name();
         let _ = writeln!(
             text,
-            "| {name} | {} | {} | {luts} | {lut_cells} | {} | {rams} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {name} | {} | {} | {luts} | {lut_cells} | {} | {rams} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             core.implementation,
             core.device,
             grouped(*registers),
@@ -210,6 +233,7 @@ pub fn table(cores: &[Core]) -> String {
             cycles.and_then(|cycles| cycles.per_message).map_or_else(|| figure(f64::NAN), plain),
             figure_of(core.median_megabits()),
             core.megabits_per_lut().map_or_else(|| figure(f64::NAN), |value| format!("{value:.3}")),
+            core.of_like(cores).map_or_else(|| figure(f64::NAN), |value| format!("{value:.2}")),
         );
     }
     text
@@ -257,7 +281,9 @@ mod tests {
         assert_eq!((core.median_megabits(), core.megabits_per_lut()), (Some(1280.0), Some(0.32)));
         let text = table(std::slice::from_ref(&core));
         assert!(
-            text.contains("| 4 000 | 3 990 | 262 | 0 | 0 | 100.0 | 101.0 | 2.0 % | 128 | 10 | 10 | 1 280 | 0.320 |"),
+            text.contains(
+                "| 4 000 | 3 990 | 262 | 0 | 0 | 100.0 | 101.0 | 2.0 % | 128 | 10 | 10 | 1 280 | 0.320 | – |"
+            ),
             "{text}"
         );
         let json = serde_json::to_string(&core).expect("it is data");

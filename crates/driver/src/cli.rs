@@ -767,9 +767,14 @@ pub struct SynthArgs {
     /// Clock cycles that such a block takes
     #[arg(long, value_name = "N", requires = "bits", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub cycles: Option<u64>,
-    /// Measure cycles of Verilog in the bench of this parameter set and --operation: its ports must be those of our module
-    #[arg(long, value_name = "SET", conflicts_with = "bits")]
+    /// Measure cycles of Verilog in the bench of this parameter set and --operation, or of this network and --block: its ports must be
+    /// those of our module. The table says what ours reaches of it
+    #[arg(long, value_name = "SET|NETWORK")]
     pub like: Option<String>,
+    /// Tokens of a block at a port of a network, whose cycles are measured then: numbers with commas between them, or *N for N arbitrary
+    /// tokens; one for each port
+    #[arg(long, value_name = "PORT=TOKENS", conflicts_with = "bits")]
+    pub block: Vec<String>,
     /// Simulate the mapped netlists for devices whose cells there are models of (ecp5), on known answers; exit 1 where they differ
     #[arg(long)]
     pub simulate: bool,
@@ -785,6 +790,9 @@ pub struct SynthArgs {
     /// Write what was measured, with all that it takes to measure it again
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// Keep what that file holds of other cores
+    #[arg(long, requires = "json")]
+    pub add: bool,
     /// Install Yosys and nextpnr from PyPI into a virtual environment of this user
     #[arg(long)]
     pub install: bool,

@@ -161,6 +161,72 @@ fn benches_find_wrong_answers() {
 }
 
 #[test]
+fn benches_assert_latency_and_initiation_interval() {
+    let folder = Folder::new();
+    for (target, is_there, options, head) in [
+        ("verilog", answers("iverilog", "-V"), &[][..], ["16 clock cycles", "18 clock cycles"]),
+        ("vhdl", is_here("ghdl"), &["--wide-ports"], ["16 clock cycles", "17 clock cycles"]),
+    ] {
+        let project = folder.path().join(target);
+        let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+        build.args(["build", "des", "--operation", "encrypt", "--target", target]).args(options);
+        folder.run(build.arg("-o").arg(&project));
+        let ending = if target == "vhdl" { "vhd" } else { "v" };
+        let rtl =
+            std::fs::read_to_string(project.join(format!("encrypt/rtl/DesEncrypt.{ending}"))).expect("it is there");
+        let [interval, latency] = head;
+        assert!(rtl.contains(&format!("Initiation interval: {interval}, from a block")), "{}", &rtl[..1000]);
+        assert!(rtl.contains(&format!("Latency: {latency}, from the last beat")), "{}", &rtl[..1000]);
+        if !is_there {
+            continue;
+        }
+        tested(&folder, &project, &[]);
+        // With other figures it fails.
+        let bench = project.join(format!("encrypt/tb/DesEncrypt_tb.{ending}"));
+        let right = std::fs::read_to_string(&bench).expect("it is there");
+        for (figure, told) in [(interval, "initiation interval at Output is 16"), (latency, "latency at Input is ")] {
+            let figure = figure.split(' ').next().unwrap_or_default();
+            let wrong = match target {
+                "vhdl" => right.replace(&format!("/= {figure} then"), "/= 77 then"),
+                _ => right.replace(&format!(" = {figure};"), " = 77;"),
+            };
+            assert_ne!(wrong, right, "{figure} is nowhere in the bench");
+            std::fs::write(&bench, wrong).expect("it is written");
+            let output = Command::new("make").args(["-s", "test"]).current_dir(&project).output().expect("make starts");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(!output.status.success() && said.contains(told), "{target}: {said}");
+        }
+        std::fs::write(&bench, right).expect("it is written");
+    }
+}
+
+#[test]
+fn hand_written_cores_pass_the_benches_of_ours() {
+    if !answers("iverilog", "-V") {
+        return;
+    }
+    let folder = Folder::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/rtl");
+    for (what, inner, ours, core) in [
+        (&["aes128", "--operation", "encrypt"][..], "encrypt/", "AesEncrypt", "aes_encrypt"),
+        (&["des", "--operation", "encrypt"], "encrypt/", "DesEncrypt", "des_encrypt"),
+        (&["ctl.hash.sha2.Sha2Compression(WORD_BITS = 32)"], "", "Sha2Compression", "sha256_compression"),
+    ] {
+        let project = folder.path().join(core);
+        let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+        folder.run(build.args(["build", "--wide-ports", "--target", "verilog", "-o"]).arg(&project).args(what));
+        // By the name of ours, in its place.
+        let mut text = String::new();
+        for file in std::fs::read_dir(root.join(core)).expect("it is there").flatten() {
+            text += &std::fs::read_to_string(file.path()).expect("it is text");
+        }
+        let text = text.replace(&format!("module {core} ("), &format!("module {ours} ("));
+        std::fs::write(project.join(format!("{inner}rtl/{ours}.v")), text).expect("it is written");
+        tested(&folder, &project, &[]);
+    }
+}
+
+#[test]
 fn what_has_no_place_in_hardware_is_said() {
     let folder = Folder::new();
     let calls = "actor Calls() uint(size=8) In ==> uint(size=8) Out:

@@ -13,7 +13,8 @@ pub(crate) fn name(width: u32, depth: u64) -> String {
 pub(crate) fn module(width: u32, depth: u64) -> Module {
     let mut m = Module::new(name(width, depth));
     m.about.push(format!(
-        "A FIFO of {depth} tokens of {width} bits. A token that goes in can come out in the next cycle."
+        "A FIFO of {depth} tokens of {width} bits. A token that goes in can come out in the next cycle: latency 1, initiation \
+         interval 1."
     ));
     let pointer = index_bits(depth);
     let push_data = m.add("data_i", width, SignalKind::Input);

@@ -338,7 +338,28 @@ pub(crate) fn build(code: &mut Code<'_>, ports: &Ports, machine: &Machine<'_>) {
     }
     builder.fill(select, machine.select, &Tail::Goto(select));
     let Builder { states, names, .. } = builder;
+    let line = cycles(&names, select);
+    code.module.about.push(line);
     finish(code, ports, machine, states, &names, first);
+}
+
+/// How many clock cycles actions take, for readers.
+fn cycles(names: &[String], select: usize) -> String {
+    let mut longer: Vec<(&str, usize)> = Vec::new();
+    for name in names.iter().enumerate().filter(|(at, name)| *at != select && *name != "START").map(|(_, name)| name) {
+        match longer.iter_mut().find(|(known, _)| known == name) {
+            Some((_, n)) => *n += 1,
+            None => longer.push((name, 1)),
+        }
+    }
+    let usual = "Latency and initiation interval of an action: 1 clock cycle";
+    if longer.is_empty() {
+        return format!("{usual}.");
+    }
+    let longer = longer.iter().map(|(name, n)| format!("{name} ({n})")).collect::<Vec<_>>().join(", ");
+    format!(
+        "{usual}, and one more in each of its states, in those of loops for each iteration. Actions with states: {longer}."
+    )
 }
 
 /// Puts the number of the next state where a jump stands; nothing where a state stays.

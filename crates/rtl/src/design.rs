@@ -47,6 +47,8 @@ pub struct Module {
     pub name: String,
     /// What it is, for readers: lines.
     pub about: Vec<String>,
+    /// When blocks come out, where that is the same for all of them.
+    pub timing: Option<Timing>,
     /// Ports, wires and registers.
     pub signals: Vec<Signal>,
     /// Constant tables.
@@ -59,6 +61,26 @@ pub struct Module {
     pub processes: Vec<Process>,
     /// Instances of other modules.
     pub instances: Vec<Instance>,
+}
+
+/// When blocks come out of a module while nothing stalls at its ports. A block is so many beats of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The initiation interval: clock cycles from the first beat of a block out to that of the next one, at least.
+    pub interval: u32,
+    /// The stream that blocks come out of, and beats of a block there.
+    pub output: (String, u32),
+    /// The stream that they come in by, and beats of a block there.
+    pub input: (String, u32),
+    /// The latency: clock cycles from the last beat of a block in to the first one of it out, at least.
+    pub latency: u32,
+}
+
+impl Timing {
+    /// Whether some block has exactly the latency; else each of them may wait, collected, for the one before.
+    pub fn is_exact(&self) -> bool {
+        self.input.1 == 1 || self.input.1 >= self.interval
+    }
 }
 
 /// A port, wire or register.

@@ -35,7 +35,7 @@ mod verify;
 pub use bits::Bits;
 pub use design::{
     Assign, Connection, Design, Instance, Memory, MemoryRead, MemoryWrite, Module, Process, Signal, SignalId,
-    SignalKind, Table, TableId,
+    SignalKind, Table, TableId, Timing,
 };
 pub use expr::{BinaryOp, CompareOp, Expr, ExprKind, ShiftOp, UnaryOp};
 pub use reader::read;

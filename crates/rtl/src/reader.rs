@@ -2,7 +2,7 @@
 
 use crate::{
     Assign, BinaryOp, Bits, CompareOp, Connection, Design, Expr, ExprKind, Instance, Memory, MemoryRead, MemoryWrite,
-    Module, Process, ShiftOp, Signal, SignalId, SignalKind, Stmt, Table, TableId, Target, UnaryOp,
+    Module, Process, ShiftOp, Signal, SignalId, SignalKind, Stmt, Table, TableId, Target, Timing, UnaryOp,
 };
 use num_bigint::BigUint;
 
@@ -50,6 +50,18 @@ impl<'t> Lines<'t> {
     }
 }
 
+fn timing(text: &str) -> Option<Timing> {
+    let [interval, latency, input, beats_in, output, beats_out] = text.split(' ').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    Some(Timing {
+        interval: interval.parse().ok()?,
+        latency: latency.parse().ok()?,
+        input: (input.to_owned(), beats_in.parse().ok()?),
+        output: (output.to_owned(), beats_out.parse().ok()?),
+    })
+}
+
 /// What is written of a module before names have numbers: signals may be mentioned before they are declared.
 fn module(name: &str, lines: &mut Lines<'_>) -> Result<Module, String> {
     let mut module = Module::new(name);
@@ -61,6 +73,9 @@ fn module(name: &str, lines: &mut Lines<'_>) -> Result<Module, String> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             "#" => module.about.push(rest.to_owned()),
+            "timing" => {
+                module.timing = Some(timing(rest).ok_or_else(|| say("six words say when blocks come out".into()))?)
+            }
             "assign" => {
                 let (target, value) = rest.split_once(" = ").ok_or_else(|| say("expected `=`".into()))?;
                 let signal = signal(&module, target).map_err(say)?;

@@ -13,7 +13,7 @@
 //!             count_d = add(count_q, 4'h1)
 //! ```
 
-use crate::{Design, Expr, ExprKind, Module, Signal, SignalId, SignalKind, Stmt};
+use crate::{Design, Expr, ExprKind, Module, Signal, SignalId, SignalKind, Stmt, Timing};
 use std::fmt::Write as _;
 
 /// The whole design.
@@ -30,6 +30,9 @@ fn module_text(module: &Module) -> String {
     let mut out = format!("module {}\n", module.name);
     for line in &module.about {
         let _ = writeln!(out, "    # {}", line.replace('\n', " "));
+    }
+    if let Some(Timing { interval, output, input, latency }) = &module.timing {
+        let _ = writeln!(out, "    timing {interval} {latency} {} {} {} {}", input.0, input.1, output.0, output.1);
     }
     let name = |id: SignalId| module.signal(id).name.as_str();
     for signal in &module.signals {

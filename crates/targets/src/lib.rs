@@ -40,6 +40,19 @@ use headrace_source::Diagnostic;
 use project::{Files, KnownAnswer, OnOperation, Recording};
 use toolchain::Toolchain;
 
+/// A folder with a network in Verilog, whose bench has a message for each of these runs.
+///
+/// # Errors
+///
+/// What has no place in hardware, with where it stands.
+pub fn verilog_of_network(
+    network: &Network,
+    recordings: &[&Recording],
+    options: &c::Options,
+) -> Result<Files, Vec<Diagnostic>> {
+    verilog::project::VERILOG.of_network(network, recordings, options)
+}
+
 /// A project for a network, with a recorded run for its test.
 pub type OfNetwork = fn(&Network, Option<&Recording>, &c::Options) -> Result<Files, Vec<Diagnostic>>;
 
@@ -239,9 +252,7 @@ pub const ALL: &[Target] = &[
         known_answers: true,
         holds: hdl::holds,
         offers: project::itself,
-        of_network: Some(|network, recording, options| {
-            verilog::project::VERILOG.of_network(network, recording, options)
-        }),
+        of_network: Some(|network, recording, options| verilog_of_network(network, recording.as_slice(), options)),
         of_operations: |name, title, operations, known, options, on_operation| {
             let title = format!("{title} ({name})");
             verilog::project::VERILOG.of_operations(&title, operations, known, options, on_operation)
@@ -259,7 +270,9 @@ pub const ALL: &[Target] = &[
         known_answers: true,
         holds: hdl::holds,
         offers: project::itself,
-        of_network: Some(|network, recording, options| vhdl::project::VHDL.of_network(network, recording, options)),
+        of_network: Some(|network, recording, options| {
+            vhdl::project::VHDL.of_network(network, recording.as_slice(), options)
+        }),
         of_operations: |name, title, operations, known, options, on_operation| {
             let title = format!("{title} ({name})");
             vhdl::project::VHDL.of_operations(&title, operations, known, options, on_operation)

@@ -12,7 +12,7 @@ use super::values::{Builder, Datapath};
 use headrace_ir::Network;
 use headrace_kernel::{NodeId, ObjectId, Op};
 use headrace_program::names::{Names, identifier};
-use headrace_rtl::{Bits, Expr, Module, Process, SignalId, SignalKind, Stmt, Target, index_bits};
+use headrace_rtl::{Bits, Expr, Module, Process, SignalId, SignalKind, Stmt, Target, Timing, index_bits};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A way from a state to a task.
@@ -67,6 +67,10 @@ fn awaited(tree: &Tree, found: &mut Vec<(usize, u64)>) {
                 awaited(next, found);
             }
         }
+        Tree::Else(first, second) => {
+            awaited(first, found);
+            awaited(second, found);
+        }
         Tree::Go { .. } | Tree::End => {}
     }
 }
@@ -118,7 +122,8 @@ pub(crate) fn module(unit: &Unit, name: &str, lanes: &dyn Fn(usize, usize, u64) 
         let tokens = if tokens == 0 { lanes } else { tokens };
         outputs.push(add_output(&mut m, &mut names, &name, width, tokens, lanes));
     }
-    m.about = about(network, plans, taken, given);
+    m.timing = timing(unit, lanes);
+    m.about = about(network, plans, taken, given, m.timing.as_ref());
     let mut control = Control::new(region, plans, Builder::new(m, names, &region.graph), inputs, outputs);
     control.build();
     control.b.m
@@ -136,8 +141,42 @@ fn reads_what_it_changes(region: &Region, task: &Task, plan: &Plan) -> Option<Ob
     region.graph.reachable(task.roots()).into_iter().find_map(late)
 }
 
+/// When blocks come out, where one task makes them of tokens of one port and no other task uses these ports.
+fn timing(unit: &Unit, lanes: &dyn Fn(usize, usize, u64) -> u64) -> Option<Timing> {
+    let Unit { network, region, plans, .. } = unit;
+    let (at, plan) = plans.iter().enumerate().filter(|(_, plan)| plan.last > 0).max_by_key(|(_, plan)| plan.last)?;
+    let task = &region.tasks[at];
+    let others: Vec<&Task> =
+        region.tasks.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, task)| task).collect();
+    let is_own = |tokens: fn(&Task) -> &Vec<u64>, port: usize| others.iter().all(|task| tokens(task)[port] == 0);
+    // Beats of a block at each port of the task, and its bits.
+    let port = |side: usize, port: usize, tokens: u64, all: &[headrace_ir::Port]| {
+        let beats = (tokens / lanes(side, port, tokens)) as u32;
+        (tokens * u64::from(all[port].ty.width()), identifier(&all[port].name), beats)
+    };
+    let used = |tokens: &Vec<u64>| -> Vec<(usize, u64)> {
+        tokens.iter().copied().enumerate().filter(|(_, tokens)| *tokens > 0).collect()
+    };
+    let inputs = used(&task.consumes);
+    let inputs = inputs.into_iter().filter(|(at, _)| is_own(|task| &task.consumes, *at));
+    let (_, input, beats_in) = inputs.map(|(at, tokens)| port(0, at, tokens, &network.inputs)).max()?;
+    let outputs = used(&task.produces);
+    let [(output, tokens)] = outputs[..] else { return None };
+    if !is_own(|task| &task.produces, output) {
+        return None;
+    }
+    let (_, output, beats_out) = port(1, output, tokens, &network.outputs);
+    Some(Timing {
+        interval: plan.last.max(beats_in).max(beats_out),
+        // A beat that was collected lies in a register first.
+        latency: plan.last + 1 + u32::from(beats_in > 1),
+        input: (input, beats_in),
+        output: (output, beats_out),
+    })
+}
+
 /// What the module is, for readers.
-fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64]) -> Vec<String> {
+fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64], timing: Option<&Timing>) -> Vec<String> {
     let mut about = vec![format!("The network {} as one datapath.", network.name)];
     let beats = |ports: &[headrace_ir::Port], tokens: &[u64]| {
         let all = ports.iter().zip(tokens).filter(|(_, tokens)| **tokens > 1);
@@ -148,7 +187,21 @@ fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64]) -> Vec
         about.extend((!into.is_empty()).then(|| format!("Takes at once: {into}.")));
         about.extend((!out.is_empty()).then(|| format!("Gives at once: {out}.")));
     }
-    if let Some(last) = plans.iter().map(|plan| plan.last).filter(|last| *last > 0).max() {
+    if let Some(timing) = timing {
+        let Timing { interval, output, input, latency } = timing;
+        let of = |beats: u32| if beats > 1 { format!(" of {beats} beats") } else { String::new() };
+        about.push(format!(
+            "Initiation interval: {interval} clock cycles, from a block{} of {} to the next.",
+            of(output.1),
+            output.0
+        ));
+        about.push(format!(
+            "Latency: {latency} clock cycles, from the last beat of a block of {} to the first of that of {}{}.",
+            input.0,
+            output.0,
+            if timing.is_exact() { "" } else { ", where it does not wait for the block before" }
+        ));
+    } else if let Some(last) = plans.iter().map(|plan| plan.last).filter(|last| *last > 0).max() {
         about.push(format!(
             "Initiation interval of its longest task: {last} clock cycles; ports that move single tokens may take longer."
         ));
@@ -157,9 +210,20 @@ fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64]) -> Vec
             last + 1
         ));
     } else {
-        about.push("Every task takes one clock cycle; a block may be several tasks.".to_owned());
+        about.push(
+            "Every task takes one clock cycle, which are its latency and its initiation interval; a block may be several tasks."
+                .to_owned(),
+        );
     }
     about
+}
+
+/// A word for a state of which this is known: `KEYED` where an actor's FSM is in its state keyed.
+fn state_word(known: &str) -> String {
+    let first = known.split(',').next().unwrap_or_default();
+    let word = first.split_once(": ").map_or("", |(_, word)| word);
+    let fits = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    Some(word).filter(fits).map_or_else(|| "STATE".to_owned(), str::to_ascii_uppercase)
 }
 
 struct Control<'a> {
@@ -191,7 +255,7 @@ impl<'a> Control<'a> {
             let bits = index_bits(region.states.len() as u64);
             let (state, next) = b.register("state", Bits::zero(bits));
             for (number, (_, known)) in region.states.iter().enumerate() {
-                let name = b.names.fresh(&format!("STATE_{number}"));
+                let name = b.names.fresh(&format!("{}_{number}", state_word(known)));
                 b.m.signals[state.index()].names.push((Bits::new(bits, number as u64), name));
                 b.m.about.push(format!("State {number}: {known}."));
             }
@@ -383,6 +447,12 @@ impl<'a> Control<'a> {
                     none = none.and(there.inverted());
                 }
             }
+            Tree::Else(first, second) => {
+                let from = leaves.len();
+                self.leaves_of(state, first, condition.clone(), reads, leaves);
+                let any = leaves[from..].iter().fold(Expr::bit(false), |any, leaf| any.or(leaf.condition.clone()));
+                self.leaves_of(state, second, condition.and(any.inverted()), reads, leaves);
+            }
             Tree::Go { task, target } => {
                 leaves.push(Leaf { state, task: *task, target: *target, condition, reads: reads.clone() });
             }
@@ -441,7 +511,8 @@ impl<'a> Control<'a> {
             let mut is_given = Expr::bit(false);
             for (number, (when, tokens)) in given.into_iter().enumerate() {
                 let beat = Expr::concat(tokens);
-                value = if number == 0 { beat } else { Expr::select(when.clone(), beat, value) };
+                let is_same = number == 0 || beat == value;
+                value = if is_same { beat } else { Expr::select(when.clone(), beat, value) };
                 is_given = is_given.or(when);
             }
             self.b.m.assign(data, value);

@@ -14,8 +14,10 @@
 //! | --- | --- |
 //! | `region` | the automaton as states and tasks; what is refused |
 //! | `rematerialize` | values that are computed again instead of kept |
+//! | `reassociate` | sums in the order in which their terms come |
 //! | `runs` | where values repeat, iteration after iteration |
 //! | `estimate` | logic and levels of values, on the fabric of an FPGA |
+//! | `overlap` | the next block in, when the last one goes out |
 //! | `plan` | operators, cycles, registers between them |
 //! | `share` | operators that several tasks share |
 //! | `values` | the datapath: values of a plan as logic and registers |
@@ -24,7 +26,9 @@
 
 mod control;
 mod estimate;
+mod overlap;
 mod plan;
+mod reassociate;
 mod region;
 mod rematerialize;
 mod runs;
@@ -70,7 +74,13 @@ impl Unit {
             return Err("nothing in it ever fires".to_owned());
         }
         let (taken, given) = control::beats(network, &region)?;
-        let (region, mut plans) = planned(region, options.rounds_per_cycle);
+        let (region, plans) = planned(region, options.rounds_per_cycle);
+        // Tasks of several cycles overlap by themselves.
+        let overlapped = plans.iter().all(|plan| plan.last == 0).then(|| region.overlapped()).flatten();
+        let (region, mut plans) = match overlapped {
+            Some(region) => planned(region, options.rounds_per_cycle),
+            None => with_early_sums((region, plans), options.rounds_per_cycle),
+        };
         let region = share::shared(region, &mut plans);
         control::check(&region, &plans)?;
         let n_loops = plans.iter().filter(|plan| plan.last > 0).count();
@@ -114,10 +124,7 @@ pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Stri
 
 /// The region as it is smallest, with a plan for each of its tasks.
 fn planned(region: Region, unrolled: u32) -> (Region, Vec<Plan>) {
-    let plans = |region: &mut Region| -> Vec<Plan> {
-        let roots: Vec<Vec<NodeId>> = region.tasks.iter().map(region::Task::roots).collect();
-        roots.iter().map(|roots| Plan::of(&mut region.graph, roots, unrolled as usize)).collect()
-    };
+    let plans = |region: &mut Region| plans_of(region, unrolled);
     let mut kept = region;
     let again = kept.rematerialized();
     let with_kept = plans(&mut kept);
@@ -125,6 +132,24 @@ fn planned(region: Region, unrolled: u32) -> (Region, Vec<Plan>) {
     let with_again = plans(&mut again);
     let all = |region: &Region, plans: &[Plan]| area(region, plans) + registers(region.held_bits());
     if all(&again, &with_again) <= all(&kept, &with_kept) { (again, with_again) } else { (kept, with_kept) }
+}
+
+/// The region with its sums in another order, where its rounds are shorter then.
+fn with_early_sums((region, plans): (Region, Vec<Plan>), unrolled: u32) -> (Region, Vec<Plan>) {
+    let Some(mut other) = region.reassociated(&plans) else { return (region, plans) };
+    let others = plans_of(&mut other, unrolled);
+    let longest = |plans: &[Plan]| plans.iter().map(|plan| plan.depth).max().unwrap_or(0);
+    let n_cycles = |plans: &[Plan]| plans.iter().map(|plan| plan.last).collect::<Vec<_>>();
+    let is_better = longest(&others) < longest(&plans)
+        && n_cycles(&others) <= n_cycles(&plans)
+        && 10 * area(&other, &others) <= 11 * area(&region, &plans);
+    if is_better { (other, others) } else { (region, plans) }
+}
+
+/// A plan for each task.
+fn plans_of(region: &mut Region, unrolled: u32) -> Vec<Plan> {
+    let roots: Vec<Vec<NodeId>> = region.tasks.iter().map(region::Task::roots).collect();
+    roots.iter().map(|roots| Plan::of(&mut region.graph, roots, unrolled as usize)).collect()
 }
 
 /// The logic of all tasks; what several compute in the cycle in which they begin is there once.

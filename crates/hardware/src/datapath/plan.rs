@@ -7,10 +7,10 @@
 //! the chain in cycle 0: the words of a block are where those of the message schedule come from afterwards.
 
 use super::estimate::{choices, late_table, levels, weight};
-use super::runs::{Order, Run, is_source, is_wire};
+use super::runs::{Order, Run, extended, is_source, is_wire};
 use headrace_kernel::{Graph, NodeId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Registers of how many cycles lie in a row at most; a value of one iteration that is needed longer after it gets its own.
 const LONGEST_CHAIN: i64 = 128;
@@ -51,7 +51,11 @@ pub(crate) struct Class {
     pub(crate) operands: Vec<Source>,
     /// What stands for values of iterations before the first, computed in cycle 0.
     pub(crate) before: BTreeMap<i64, NodeId>,
+    /// The value of the iteration that is computed when the task begins, where the operator works a cycle before.
+    pub(crate) first: Option<NodeId>,
     run: usize,
+    /// Its place in an iteration.
+    offset: usize,
 }
 
 /// What is computed where and when.
@@ -65,7 +69,17 @@ pub(crate) struct Plan {
     pub(crate) last: u32,
     /// Bits of logic and of what chooses between values, roughly.
     pub(crate) area: u64,
+    /// Levels of logic in a cycle of an iteration, roughly.
+    pub(crate) depth: u32,
+    /// The same down to each value, in the cycle in which it is computed.
+    pub(crate) depths: FxHashMap<NodeId, u32>,
 }
+
+/// For values of a class from before its first iteration, those that may be meant, with how much speaks for each.
+type Votes = BTreeMap<(usize, i64), Vec<(NodeId, u32)>>;
+
+/// What speaks for a value where its place among the operands is known.
+const CERTAIN: u32 = 1000;
 
 /// Why values cannot be folded as it was tried.
 struct Infeasible;
@@ -75,17 +89,24 @@ impl Plan {
     pub(crate) fn of(graph: &mut Graph, roots: &[NodeId], unrolled: usize) -> Plan {
         let order = Order::of(graph, roots);
         let runs = if unrolled == 0 { Vec::new() } else { order.runs(unrolled) };
-        let order = order.nodes;
+        let Order { nodes: order, forms, .. } = order;
         let mut kept: Vec<Run> = Vec::new();
-        let mut best = Plan::with(graph, roots, &order, &[]).unwrap_or_default();
+        let none = BTreeSet::new();
+        let mut best = Plan::with(graph, roots, &order, &[], &none).unwrap_or_default();
         for phases in runs {
             // The first run says how many cycles there are; others go along with it.
             let mut found: Option<(Run, Plan)> = None;
             for run in phases {
                 // What follows the last whole iteration may look like the beginning of one more by chance.
-                for run in std::iter::once(run.whole()).chain((run != run.whole()).then_some(run)) {
+                let longer = extended(&forms, run, &kept);
+                let tried = [
+                    Some(longer),
+                    Some(run.whole()).filter(|whole| *whole != longer),
+                    Some(run).filter(|run| *run != run.whole()),
+                ];
+                for run in tried.into_iter().flatten() {
                     kept.push(run);
-                    let plan = Plan::with(graph, roots, &order, &kept).ok();
+                    let plan = Plan::with(graph, roots, &order, &kept, &none).ok();
                     kept.pop();
                     let most = found.as_ref().map_or(best.area, |(_, plan)| plan.area);
                     // A little is not worth what is only alike.
@@ -101,14 +122,65 @@ impl Plan {
                 kept.push(run);
             }
         }
+        // What needs nothing of the cycle before is computed in that.
+        let early = best.early_sums(graph);
+        if !early.is_empty()
+            && let Ok(plan) = Plan::with(graph, roots, &order, &kept, &early)
+            && plan.depth < best.depth
+            && plan.last <= best.last
+        {
+            best = plan;
+        }
         best
     }
 
-    fn with(graph: &mut Graph, roots: &[NodeId], order: &[NodeId], runs: &[Run]) -> Result<Plan, Infeasible> {
+    /// Sums whose operands are there a cycle before, from registers or from each other: run, place in an iteration.
+    fn early_sums(&self, graph: &Graph) -> BTreeSet<(usize, usize)> {
+        let mut early: FxHashSet<usize> = FxHashSet::default();
+        loop {
+            let is_early = |(at, class): &(usize, &Class)| {
+                let is_there = |source: &Source| match source {
+                    Source::Constants(_) => true,
+                    Source::Value(of, delta) => match self.stage(class, *of, *delta) {
+                        0 => early.contains(of),
+                        stage => stage >= 2,
+                    },
+                    _ => false,
+                };
+                let is_sum = matches!(graph.op(class.nodes[0]), Op::Add(..)) && class.nodes.len() > 2;
+                let rule = |source: &Source| match source {
+                    // In the first iterations it is what was loaded.
+                    Source::But(rule, others) if others.iter().all(|(_, id)| self.time(graph, *id) == 0) => {
+                        is_there(rule)
+                    }
+                    source => is_there(source),
+                };
+                is_sum && !early.contains(at) && class.operands.iter().all(rule)
+            };
+            let more: Vec<usize> = self.classes.iter().enumerate().filter(is_early).map(|(at, _)| at).collect();
+            if more.is_empty() {
+                break;
+            }
+            early.extend(more);
+        }
+        early.into_iter().map(|at| (self.classes[at].run, self.classes[at].offset)).collect()
+    }
+
+    fn with(
+        graph: &mut Graph,
+        roots: &[NodeId],
+        order: &[NodeId],
+        runs: &[Run],
+        early: &BTreeSet<(usize, usize)>,
+    ) -> Result<Plan, Infeasible> {
         let mut plan = Plan::default();
         for (number, run) in runs.iter().enumerate() {
             for first in run.start..run.start + run.period {
-                let nodes: Vec<NodeId> = (first..run.end).step_by(run.period).map(|at| order[at]).collect();
+                // What works a cycle before does so for the first iteration when the task begins.
+                let offset = first - run.start;
+                let skipped = usize::from(early.contains(&(number, offset)));
+                let nodes: Vec<NodeId> =
+                    (first..run.end).step_by(run.period).skip(skipped).map(|at| order[at]).collect();
                 if nodes.is_empty() {
                     continue;
                 }
@@ -116,7 +188,16 @@ impl Plan {
                     plan.place.insert(id, Place::Instance(plan.classes.len(), index));
                 }
                 let operands = Vec::new();
-                plan.classes.push(Class { nodes, time: 1, operands, before: BTreeMap::new(), run: number });
+                let first = (skipped > 0).then(|| order[first]);
+                plan.classes.push(Class {
+                    nodes,
+                    time: 1,
+                    operands,
+                    before: BTreeMap::new(),
+                    first,
+                    run: number,
+                    offset,
+                });
             }
         }
         for class in 0..plan.classes.len() {
@@ -226,10 +307,20 @@ impl Plan {
                 outside.insert(id);
             }
         }
-        for class in 0..self.classes.len() {
-            for source in self.classes[class].operands.clone() {
-                self.begin(&source, &outside);
+        let mut votes: Votes = BTreeMap::new();
+        for class in &self.classes {
+            let doubtful = self.doubtful(graph, class);
+            class.operands.iter().for_each(|source| Self::begin(source, &outside, &doubtful, &mut votes));
+        }
+        for ((class, at), found) in votes {
+            // Of equally many votes the first.
+            let most = found.iter().map(|(_, n)| *n).max();
+            if let Some((id, _)) = found.iter().find(|(_, n)| Some(*n) == most) {
+                self.classes[class].before.insert(at, *id);
             }
+        }
+        for class in 0..self.classes.len() {
+            self.settle_order(graph, class);
         }
         for class in 0..self.classes.len() {
             let mut operands = std::mem::take(&mut self.classes[class].operands);
@@ -238,22 +329,62 @@ impl Plan {
         }
     }
 
-    fn begin(&mut self, source: &Source, outside: &FxHashSet<NodeId>) {
+    /// Iterations in which both operands of an operation that commutes are exceptions: which is which is not known.
+    fn doubtful(&self, graph: &Graph, class: &Class) -> FxHashSet<usize> {
+        let indices = |source: &Source| -> FxHashSet<usize> {
+            match source {
+                Source::But(_, others) => others.iter().map(|(index, _)| *index).collect(),
+                _ => FxHashSet::default(),
+            }
+        };
+        match class.operands.as_slice() {
+            [a, b] if graph.op(class.nodes[0]).commutes() => indices(a).intersection(&indices(b)).copied().collect(),
+            _ => FxHashSet::default(),
+        }
+    }
+
+    /// Votes for values from before the first iteration, by those that need them.
+    fn begin(source: &Source, outside: &FxHashSet<NodeId>, doubtful: &FxHashSet<usize>, votes: &mut Votes) {
         match source {
             Source::But(rule, others) => {
                 if let Source::Value(class, delta) = **rule {
                     for &(index, id) in others.iter().filter(|(_, id)| outside.contains(id)) {
                         let at = index as i64 + delta;
                         if at < 0 {
-                            self.classes[class].before.entry(at).or_insert(id);
+                            let found = votes.entry((class, at)).or_default();
+                            let n = if doubtful.contains(&index) { 1 } else { CERTAIN };
+                            match found.iter_mut().find(|(known, _)| *known == id) {
+                                Some((_, all)) => *all += n,
+                                None => found.push((id, n)),
+                            }
                         }
                     }
                 }
-                self.begin(rule, outside);
+                Self::begin(rule, outside, doubtful, votes);
             }
-            Source::Wire(_, parts) => parts.iter().for_each(|part| self.begin(part, outside)),
+            Source::Wire(_, parts) => parts.iter().for_each(|part| Self::begin(part, outside, doubtful, votes)),
             _ => {}
         }
+    }
+
+    /// Exchanges operands of early iterations where that is what the rules say of values from before the first.
+    fn settle_order(&mut self, graph: &mut Graph, class: usize) {
+        let doubtful = self.doubtful(graph, &self.classes[class]);
+        if doubtful.is_empty() {
+            return;
+        }
+        let mut operands = std::mem::take(&mut self.classes[class].operands);
+        if let [Source::But(rule_a, others_a), Source::But(rule_b, others_b)] = operands.as_mut_slice() {
+            for a in others_a.iter_mut().filter(|(index, _)| doubtful.contains(index)) {
+                let Some(b) = others_b.iter_mut().find(|(index, _)| *index == a.0) else { continue };
+                let [by_a, by_b] = [&*rule_a, &*rule_b].map(|rule| self.by_rule(graph, rule, a.0));
+                let fits = |a: NodeId, b: NodeId| usize::from(by_a == Some(a)) + usize::from(by_b == Some(b));
+                if fits(b.1, a.1) > fits(a.1, b.1) {
+                    std::mem::swap(&mut a.1, &mut b.1);
+                }
+            }
+        }
+        self.classes[class].operands = operands;
     }
 
     /// Leaves exceptions out that are what the rule says of values from before the first iteration.
@@ -364,6 +495,16 @@ impl Plan {
         Some(())
     }
 
+    /// The value that an operator computes when the task begins, where it has nothing else to do then: in no cycle in which the task
+    /// before may be in its last one.
+    pub(crate) fn computed_first(&self, class: usize) -> Option<NodeId> {
+        let class = &self.classes[class];
+        let end = class.time + class.nodes.len() as u32 - 1;
+        class
+            .first
+            .filter(|id| class.time == 1 && end < self.last && class.before.get(&-1).is_none_or(|known| known == id))
+    }
+
     /// How many registers behind an operator lie where a user takes its value.
     pub(crate) fn stage(&self, user: &Class, of: usize, delta: i64) -> i64 {
         i64::from(user.time) - i64::from(self.classes[of].time) - delta
@@ -408,6 +549,12 @@ impl Plan {
             all
         };
         let mut of_last = 0;
+        let mut needed: FxHashSet<NodeId> = FxHashSet::default();
+        for &id in &instances {
+            if matches!(self.place[&id], Place::Instance(..)) {
+                graph.op(id).operands().into_iter().for_each(|operand| self.through_wires(graph, operand, &mut needed));
+            }
+        }
         for id in instances {
             let time = self.time(graph, id);
             let below = graph.op(id).operands().into_iter().map(|operand| self.depth_at(graph, operand, time, &depth));
@@ -419,6 +566,20 @@ impl Plan {
                 Place::Single(_) => {}
             }
         }
+        self.depth = of_iterations;
+        // What would make an earlier cycle longer than an iteration waits for the next one, and takes what operators computed from
+        // the registers behind them.
+        for at in 0..self.singles.len() {
+            let id = self.singles[at];
+            let operands = graph.op(id).operands();
+            let time = operands.iter().map(|operand| self.time(graph, *operand)).max().unwrap_or(0);
+            let below =
+                operands.into_iter().map(|operand| self.depth_at(graph, operand, time, &depth)).max().unwrap_or(0);
+            let own = below + levels(graph, id);
+            let waits = time > 0 && time < self.last && below > 0 && own > of_iterations && !needed.contains(&id);
+            self.place.insert(id, Place::Single(time + u32::from(waits)));
+            depth.insert(id, if waits { levels(graph, id) } else { own });
+        }
         if of_last > of_iterations + 1 && self.last == last {
             for at in 0..self.singles.len() {
                 let id = self.singles[at];
@@ -428,7 +589,16 @@ impl Plan {
             }
             self.last += 1;
         }
+        self.depths = depth;
         Ok(())
+    }
+
+    fn through_wires(&self, graph: &Graph, id: NodeId, found: &mut FxHashSet<NodeId>) {
+        if is_wire(graph.op(id)) {
+            graph.op(id).operands().into_iter().for_each(|operand| self.through_wires(graph, operand, found));
+        } else {
+            found.insert(id);
+        }
     }
 
     fn depth_at(&self, graph: &Graph, id: NodeId, time: u32, known: &FxHashMap<NodeId, u32>) -> u32 {

@@ -25,6 +25,8 @@ pub(crate) enum Tree {
     },
     /// Input ports with the tokens that must be there; the first that has them decides.
     Wait(Vec<(usize, u64, Tree)>),
+    /// The first where one of its tasks can be done, else the second.
+    Else(Box<Tree>, Box<Tree>),
     /// A task, and the state behind it.
     Go {
         task: usize,
@@ -188,6 +190,7 @@ impl Region {
                 Self::conditions(otherwise, found);
             }
             Tree::Wait(all) => all.iter().for_each(|one| Self::conditions(&one.2, found)),
+            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| Self::conditions(tree, found)),
             Tree::Go { .. } | Tree::End => {}
         }
     }
@@ -200,6 +203,7 @@ impl Region {
                 Self::leaves(otherwise, found);
             }
             Tree::Wait(all) => all.iter().for_each(|one| Self::leaves(&one.2, found)),
+            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| Self::leaves(tree, found)),
             Tree::Go { task, target } => found.push((*task, *target)),
             Tree::End => {}
         }

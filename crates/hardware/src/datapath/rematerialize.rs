@@ -5,7 +5,8 @@
 //! then find the key of the next round beside them ([`super::plan`]); where they do not, as in an order that cannot be computed
 //! forwards, the plan is larger, and the values are kept.
 
-use super::region::{Region, Task, Tree};
+use super::reassociate::moved;
+use super::region::{Region, Task};
 use headrace_kernel::{Graph, NodeId, Object, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -112,6 +113,8 @@ impl Region {
             places.extend(all.iter().enumerate().map(|(at, token)| ((token.0, token.1), (of, at, width))));
         }
         let flag = candidate.is_early.then(|| add(&mut region, format!("{name}_is_there"), 1, 1));
+        let is_zero_before = self.initial[object.0 as usize].iter().all(|value| *value == 0);
+        let mut gate = flag.filter(|_| is_zero_before).map(|flag| Gate { flag, closed: FxHashSet::default() });
         // The values of elements, of the tokens that are kept, in the order in which they were computed.
         let stores: Vec<_> = self.tasks[writer].stores.iter().filter(|store| store.0 == object).collect();
         let mut derived: FxHashMap<NodeId, NodeId> = FxHashMap::default();
@@ -124,10 +127,17 @@ impl Region {
                     graph.entry(of, index, width)
                 }
                 op => {
-                    let operands: Vec<NodeId> = op.operands().into_iter().map(|operand| derived[&operand]).collect();
+                    let mut operands: Vec<NodeId> =
+                        op.operands().into_iter().map(|operand| derived[&operand]).collect();
+                    if let Some(gate) = &mut gate {
+                        gate.operands(graph, op, &mut operands);
+                    }
                     graph.rebuild(op, self.graph.width(id), &operands)
                 }
             };
+            if let Some(gate) = &mut gate {
+                gate.note(graph, value);
+            }
             derived.insert(id, value);
         }
         let element: FxHashMap<u128, NodeId> =
@@ -145,6 +155,7 @@ impl Region {
             let value = match (element.get(&index), flag) {
                 (None, _) => initial,
                 (Some(&value), None) => value,
+                (Some(&value), Some(_)) if gate.as_ref().is_some_and(|gate| gate.closed.contains(&value)) => value,
                 (Some(&value), Some(flag)) => {
                     let zero = graph.number(0, 32);
                     let is_there = graph.entry(flag, zero, 1);
@@ -185,15 +196,52 @@ impl Region {
     }
 }
 
-/// The same tree on other values.
-fn moved(tree: &mut Tree, new: &FxHashMap<NodeId, NodeId>) {
-    match tree {
-        Tree::Branch { condition, then, otherwise } => {
-            *condition = new[condition];
-            moved(then, new);
-            moved(otherwise, new);
+/// Values that must be 0 until a task was done once: what it keeps is 0 until then, and so is what is made of that alone. Only where
+/// something else is added it is held back, so that a schedule of many words is held back in one of them.
+struct Gate {
+    /// Whether the task was done.
+    flag: ObjectId,
+    /// Values that are 0 before.
+    closed: FxHashSet<NodeId>,
+}
+
+impl Gate {
+    fn is_closed(&self, graph: &Graph, id: NodeId) -> bool {
+        self.closed.contains(&id) || graph.constant(id) == Some(0)
+    }
+
+    /// Notes whether a value is 0 before the task was done.
+    fn note(&mut self, graph: &Graph, id: NodeId) {
+        let op = graph.op(id);
+        let mut operands = op.operands().into_iter();
+        let is_closed = match op {
+            Op::Entry { .. } => true,
+            Op::And(..) => operands.any(|operand| self.is_closed(graph, operand)),
+            Op::Xor(..) | Op::Or(..) | Op::Extract(..) | Op::Concat(_) | Op::SignExtend(_) => {
+                operands.all(|operand| self.is_closed(graph, operand))
+            }
+            _ => false,
+        };
+        if is_closed {
+            self.closed.insert(id);
         }
-        Tree::Wait(all) => all.iter_mut().for_each(|one| moved(&mut one.2, new)),
-        Tree::Go { .. } | Tree::End => {}
+    }
+
+    /// Holds back what is added to a value that is 0.
+    fn operands(&mut self, graph: &mut Graph, op: &Op, operands: &mut [NodeId]) {
+        let &mut [a, b] = operands else { return };
+        let other = match (self.is_closed(graph, a), self.is_closed(graph, b)) {
+            (true, false) => 1,
+            (false, true) => 0,
+            _ => return,
+        };
+        if !matches!(op, Op::Xor(..) | Op::Or(..)) {
+            return;
+        }
+        let index = graph.number(0, 32);
+        let is_there = graph.entry(self.flag, index, 1);
+        let zero = graph.number(0, graph.width(operands[other]));
+        operands[other] = graph.select(is_there, operands[other], zero);
+        self.closed.insert(operands[other]);
     }
 }

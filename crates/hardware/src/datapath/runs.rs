@@ -20,7 +20,7 @@ const TRIED: usize = 8;
 const TOGETHER: [usize; 8] = [1, 2, 3, 4, 5, 6, 8, 16];
 
 /// Times that the order is changed for one iteration more.
-const REORDERED: usize = 3;
+const REORDERED: usize = 4;
 
 /// Places to begin at that are tried.
 const PHASES: usize = 8;
@@ -41,7 +41,7 @@ pub(crate) struct Order<'g> {
     pub(crate) nodes: Vec<NodeId>,
     at: FxHashMap<NodeId, usize>,
     /// Hashes of what is computed, whatever the operands are.
-    forms: Vec<u64>,
+    pub(crate) forms: Vec<u64>,
     /// For each the positions that it needs, through wires.
     needs: Vec<Vec<usize>>,
 }
@@ -86,6 +86,22 @@ impl Run {
     }
 }
 
+/// Whole iterations of a run with those before and behind it that are alike, too, and that no other run has: where a run begins was
+/// chosen after others were found beside it. `forms` are those of [`Order`].
+pub(crate) fn extended(forms: &[u64], run: Run, others: &[Run]) -> Run {
+    let mut run = run.whole();
+    let period = run.period;
+    let is_free = |from: usize| others.iter().all(|other| from + period <= other.start || other.end <= from);
+    let is_alike = |from: usize, to: usize| forms[from..from + period] == forms[to..to + period];
+    while run.end + period <= forms.len() && is_free(run.end) && is_alike(run.end - period, run.end) {
+        run.end += period;
+    }
+    while run.start >= period && is_free(run.start - period) && is_alike(run.start - period, run.start) {
+        run.start -= period;
+    }
+    run
+}
+
 impl<'g> Order<'g> {
     /// The values that these need, in an order in which iterations are alike.
     pub(crate) fn of(graph: &'g Graph, roots: &[NodeId]) -> Self {
@@ -96,7 +112,8 @@ impl<'g> Order<'g> {
         for _ in 0..REORDERED {
             let mut found = Vec::new();
             order.search(0, order.nodes.len(), &mut found);
-            let Some(nodes) = found.iter().find_map(|run| order.with_first_iteration(run)) else { break };
+            let other = |run: &Run| order.with_first_iteration(run).or_else(|| order.with_last_iteration(run));
+            let Some(nodes) = found.iter().find_map(other) else { break };
             order = Self::in_order(graph, nodes);
         }
         order
@@ -123,6 +140,36 @@ impl<'g> Order<'g> {
         let rest = (first..run.start).filter(|at| !skipped.contains(at));
         let all = (0..first).chain(skipped.iter().copied()).chain(rest).chain(run.start..self.nodes.len());
         Some(all.map(|at| self.nodes[at]).collect())
+    }
+
+    /// The order with one iteration more behind a run: values of it that were asked for later stand with the others.
+    fn with_last_iteration(&self, run: &Run) -> Option<Vec<NodeId>> {
+        let end = run.whole().end;
+        let model = end - run.period;
+        let mut found: Vec<usize> = Vec::new();
+        for at in 0..run.period {
+            // What it needs of its own iteration and of those before.
+            let wanted: Vec<usize> = self.needs[model + at]
+                .iter()
+                .filter(|&&need| need >= run.start)
+                .filter_map(
+                    |&need| if need >= model { found.get(need - model).copied() } else { Some(need + run.period) },
+                )
+                .collect();
+            let is_it = |candidate: &usize| {
+                let needs = &self.needs[*candidate];
+                self.forms[*candidate] == self.forms[model + at]
+                    && !found.contains(candidate)
+                    && needs.iter().all(|need| *need < end || found.contains(need))
+                    && wanted.iter().all(|need| needs.contains(need))
+            };
+            found.push((end..self.nodes.len()).find(is_it)?);
+        }
+        if found.iter().enumerate().all(|(at, &place)| place == end + at) {
+            return None;
+        }
+        let rest = (end..self.nodes.len()).filter(|at| !found.contains(at));
+        Some((0..end).chain(found.iter().copied()).chain(rest).map(|at| self.nodes[at]).collect())
     }
 
     fn in_order(graph: &'g Graph, nodes: Vec<NodeId>) -> Self {

@@ -434,10 +434,52 @@ impl<'a, 'b> Datapath<'a, 'b> {
         let name = self.b.names.fresh(&format!("t{}_{}", self.number, &word(op)[2..]));
         let wire = self.b.m.add(name, self.b.graph.width(id), SignalKind::Wire);
         self.operators.insert(class, wire);
-        let operands = own.operands.iter().map(|source| self.operand(own, source)).collect();
+        let operands = match plan.computed_first(class) {
+            Some(first) => self.operands_from_first(own, first),
+            None => own.operands.iter().map(|source| self.operand(own, source)).collect(),
+        };
         let value = self.b.operation(id, operands);
         self.b.m.assign(wire, value);
         self.b.m.get(wire)
+    }
+
+    /// The operands of an operator that computes this value when the task begins.
+    fn operands_from_first(&mut self, own: &'a Class, first: NodeId) -> Vec<Expr> {
+        let graph = self.b.graph;
+        let plan = self.plan;
+        // Where an operand comes from the same place then as later.
+        let is_same = |source: &Source, id: NodeId| match source {
+            Source::Value(of, delta) => plan.stage(own, *of, *delta) == 0 && plan.computed_first(*of) == Some(id),
+            Source::Constants(_) => graph.constant(id).is_some(),
+            _ => false,
+        };
+        let mut of_first: Vec<NodeId> = graph.op(first).operands().to_vec();
+        if let ([a, b], &[x, y]) = (own.operands.as_slice(), of_first.as_slice()) {
+            let fits = |x: NodeId, y: NodeId| usize::from(is_same(a, x)) + usize::from(is_same(b, y));
+            if graph.op(first).commutes() && fits(y, x) > fits(x, y) {
+                of_first.swap(0, 1);
+            }
+        }
+        let mut operands = Vec::new();
+        for (source, id) in own.operands.iter().zip(of_first) {
+            let later = match (source, graph.constant(id)) {
+                (Source::Constants(all), Some(value)) => {
+                    // In the cycle before the first, and in that in which the task before may end.
+                    let at = |index: usize| own.time + index as u32;
+                    let mut values: Vec<(u32, u128)> = all.iter().map(|&(index, value)| (at(index), value)).collect();
+                    values.extend([(0, value), (plan.last, value)]);
+                    self.b.rom(&format!("t{}_constants", self.number), &values, graph.width(id))
+                }
+                _ => self.operand(own, source),
+            };
+            operands.push(if is_same(source, id) {
+                later
+            } else {
+                let value = self.b.at_beginning(id);
+                Expr::select(self.b.m.get(self.start), value, later)
+            });
+        }
+        operands
     }
 
     /// What an operator computed so many cycles ago.
@@ -458,7 +500,9 @@ impl<'a, 'b> Datapath<'a, 'b> {
         self.chains.insert((class, stage), register);
         let moved = self.chain(class, stage - 1);
         // In cycle 1 it holds what the operator computed so many cycles before that.
+        // The operator itself computes it where it can.
         let first = own.before.get(&(1 - i64::from(own.time) - stage)).copied();
+        let first = first.filter(|_| stage > 1 || plan.computed_first(class).is_none());
         let kept = self.b.m.get(register);
         let value = match first {
             Some(id) => {

@@ -38,6 +38,11 @@ pub fn record(network: &Network, fifo_tokens: u32) -> Option<Recording> {
     };
     let inputs: Vec<Vec<u8>> =
         network.inputs.iter().map(|port| (0..RECORDED_TOKENS).flat_map(|_| token(port.ty)).collect()).collect();
+    recorded(network, fifo_tokens, inputs)
+}
+
+/// A run on the interpreter with these tokens, as they are stored. None where nothing comes out, or too much.
+pub fn recorded(network: &Network, fifo_tokens: u32, inputs: Vec<Vec<u8>>) -> Option<Recording> {
     let options = headrace_interp::Options { fifo_tokens, ..headrace_interp::Options::default() };
     let mut engine = Interpreter::new(network.clone(), options).ok()?;
     let mut host = CollectingHost::default();

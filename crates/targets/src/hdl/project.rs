@@ -40,6 +40,8 @@ pub(crate) struct Part {
     pub(crate) about: String,
     /// Those of its modules whose actors print.
     printing: Vec<String>,
+    /// Its bench asserts when blocks come out.
+    pub(crate) is_timed: bool,
 }
 
 fn prints(module: &Module) -> bool {
@@ -54,6 +56,7 @@ impl Part {
             top: modules.last().cloned().unwrap_or_default(),
             modules,
             tokens: Vec::new(),
+            is_timed: design.modules.last().is_some_and(|top| top.timing.is_some()),
             about,
             printing: design.modules.iter().filter(|one| prints(one)).map(|one| format!("`{}`", one.name)).collect(),
         }
@@ -98,7 +101,7 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// A folder for a network.
+    /// A folder for a network, whose bench has a message for each recorded run.
     ///
     /// # Errors
     ///
@@ -106,14 +109,18 @@ impl Language {
     pub(crate) fn of_network(
         &self,
         network: &Network,
-        recording: Option<&Recording>,
+        recordings: &[&Recording],
         options: &Options,
     ) -> Result<Files, Vec<Diagnostic>> {
         let mut files = Files::new();
         let design = design(network, options)?;
         let part = Part::of(&design, "", format!("The network `{}`.", network.name));
         let name = part.name();
-        let part = self.part((&design, network), part, &name, &[recorded(network, recording)], options, &mut files);
+        let messages: Vec<Message> = match recordings {
+            [] => vec![recorded(network, None)],
+            all => all.iter().map(|recording| recorded(network, Some(recording))).collect(),
+        };
+        let part = self.part((&design, network), part, &name, &messages, options, &mut files);
         let title = part.top.clone();
         self.frame(&title, &[network], &[part], options, &mut files);
         Ok(files)

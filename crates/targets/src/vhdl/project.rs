@@ -32,17 +32,27 @@ fn makefile(parts: &[Part], head: &str) -> String {
         let sources = part.sources("vhd").join(" ");
         // An extended identifier keeps its backslashes on the command line, too.
         let bench = plain(&format!("{top}_tb")).replace('\\', "\\\\");
+        // Without stalls first, when blocks come out as the head of the entity says.
+        let timing = if part.is_timed {
+            format!(
+                "\t@$(GHDL) --elab-run --std=08 --workdir=build/{name} {bench} -gSEED=$(SEED) -gSTALL=0 -gTIMING=1 \
+                 --ieee-asserts=disable > build/{name}.timing.log 2>&1; \
+                 grep -q ': [0-9]* passed, 0 failed' build/{name}.timing.log || (cat build/{name}.timing.log; false)\n"
+            )
+        } else {
+            String::new()
+        };
         let _ = write!(
             rules,
             "build/{name}/analysed: {PACKAGE_PATH} {sources} {folder}tb/{top}_tb.vhd\n\t@mkdir -p build/{name}\n\t\
              $(GHDL) -a --std=08 --workdir=build/{name} $^\n\t@touch $@\n\n\
-             test-{name}: build/{name}/analysed\n\t@$(GHDL) --elab-run --std=08 --workdir=build/{name} {bench} \
+             test-{name}: build/{name}/analysed\n{timing}\t@$(GHDL) --elab-run --std=08 --workdir=build/{name} {bench} \
              -gSEED=$(SEED) -gSTALL=$(STALL) --ieee-asserts=disable > build/{name}.log 2>&1; \
              grep -v ': finish\\|finished' build/{name}.log; grep -q ': [0-9]* passed, 0 failed' build/{name}.log\n\n"
         );
     }
     format!(
-        "# {head}\n# make test: known answers, with stalls by chance; SEED=N and STALL=PERCENT choose the stalls.\n\n\
+        "# {head}\n# make test: known answers, with stalls by chance, and latency and initiation interval without; SEED=N and STALL=PERCENT choose the stalls.\n\n\
          GHDL ?= ghdl\nSEED ?= 1\nSTALL ?= 30\n\n.DEFAULT_GOAL := test\ntest: {test}\n\n{rules}clean:\n\trm -rf build\n\n\
          .PHONY: test clean {test}\n",
         test = of("test"),

@@ -171,6 +171,7 @@ impl Flow<'_> {
             operation: source.operation.clone(),
             variant: source.variant.clone(),
             implementation: source.implementation.clone(),
+            like: source.like.clone(),
             device: device.name.clone(),
             part: device.part.clone(),
             levels: mapped.levels,

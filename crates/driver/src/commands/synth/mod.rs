@@ -100,7 +100,7 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
     }
     output::print(hardware::table(&cores).as_bytes())?;
     if let Some(path) = &arguments.json {
-        write_file(path, results(cores).to_json().as_bytes())?;
+        write_file(path, results(with_others(cores, arguments)?).to_json().as_bytes())?;
     }
     match &arguments.keep {
         Some(folder) => project_folder::write(folder, &kept, beside(arguments)),
@@ -188,6 +188,19 @@ fn tell(context: &Context, core: &Core) {
         context.terminal.note(&format!("{name}: messages are up to {off:.0} cycles off the line a + b·n"));
     }
 }
+
+/// These and what the file of results holds of others, where that is wanted.
+fn with_others(cores: Vec<Core>, arguments: &SynthArgs) -> Outcome<Vec<Core>> {
+    let Some(path) = arguments.json.as_ref().filter(|path| arguments.add && path.exists()) else { return Ok(cores) };
+    let text = headrace::reading::read_at_most(path, MOST_RESULTS).map_err(Error::wrong)?;
+    let known = Results::from_json(&String::from_utf8_lossy(&text));
+    let known = known.map_err(|wrong| Error::wrong(format!("{}: {wrong}", path.display())))?;
+    let others = known.cores.into_iter().filter(|other| cores.iter().all(|core| !core.is_of(other)));
+    Ok(others.chain(cores.iter().cloned()).collect())
+}
+
+/// Most bytes of a file of results.
+const MOST_RESULTS: u64 = 64 << 20;
 
 /// Results as `headrace bench` has them.
 fn results(cores: Vec<Core>) -> Results {

@@ -7,17 +7,17 @@ use crate::commands::Context;
 use crate::failure::Outcome;
 use headrace::Error;
 use headrace::build::answers::interpreted_answer;
-use headrace::build::recording::record;
+use headrace::build::recording::{record, recorded};
 use headrace::build::{self, Build};
 use headrace::reading::read_at_most;
-use headrace_ir::Network;
+use headrace_ir::{Int, IntType, Network};
 use headrace_library::Role;
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::framing::Message;
 use headrace_library::samples;
 use headrace_synthesis::script::{Reading, is_plain};
 use headrace_targets::Target;
-use headrace_targets::project::{Files, KnownAnswer};
+use headrace_targets::project::{Files, KnownAnswer, Recording};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(super) struct Source {
     pub(super) operation: String,
     pub(super) variant: String,
     pub(super) implementation: String,
+    /// What it does, too: the name of a core that is ours; empty where nobody says.
+    pub(super) like: String,
     /// The command that made it; empty for what a user has written.
     pub(super) made_by: String,
     /// Files that are read, by plain names.
@@ -238,18 +240,33 @@ fn measured_messages(spec: &OperationSpec, block_bytes: Option<u64>) -> Vec<(u64
     BLOCKS.iter().filter_map(with).collect()
 }
 
-/// A network, in the bench that its recorded run makes.
+/// A network, in the bench that its recorded runs make: of blocks, where it is said what they are.
 fn of_network(context: &mut Context, name: &str, arguments: &SynthArgs) -> Outcome<Source> {
-    let target = target()?;
-    let made = target.of_network.ok_or_else(|| Error::wrong("target verilog makes nothing of networks"))?;
     let network: Arc<Network> = context.elaborate(name, &arguments.parameters)?;
     let built = build_of(arguments, name, None)?.options()?;
-    let recording = record(&network, arguments.fifo);
-    let files = made(&network, recording.as_ref(), &built).map_err(|problems| {
+    let mut recordings = Vec::new();
+    let (mut blocks, mut bits) = (Vec::new(), 0);
+    if arguments.block.is_empty() {
+        recordings.extend(record(&network, arguments.fifo));
+    } else {
+        let (streams, block_bits) = block(&network, &arguments.block)?;
+        bits = block_bits;
+        for n in BLOCKS {
+            if let Some(recording) = recorded(&network, arguments.fifo, tokens(&network, &streams, n)) {
+                recordings.push(recording);
+                blocks.push(Some(n));
+            }
+        }
+        if recordings.len() < 2 {
+            return Err(Error::wrong(format!("--block: nothing comes out of `{name}` for such blocks")));
+        }
+    }
+    let all: Vec<&Recording> = recordings.iter().collect();
+    let files = headrace_targets::verilog_of_network(&network, &all, &built).map_err(|problems| {
         context.show(&problems);
         Error::Told
     })?;
-    let bench = TestBench::of_project(&files, "", Vec::new(), 0);
+    let bench = TestBench::of_project(&files, "", blocks, bits);
     Ok(Source {
         primitive: network.name.clone(),
         implementation: "headrace".into(),
@@ -257,6 +274,69 @@ fn of_network(context: &mut Context, name: &str, arguments: &SynthArgs) -> Outco
         timing: given(arguments).unwrap_or_else(|| bench.map_or(Timing::Unknown, Timing::Measured)),
         ..of_project(&files, "", None)
     })
+}
+
+/// Tokens of a block at a port: these, or so many arbitrary ones.
+enum Tokens {
+    These(Vec<i64>),
+    Arbitrary(u64),
+}
+
+/// Most tokens of a block at a port.
+const MOST_TOKENS: u64 = 1 << 16;
+
+/// The tokens of a block at each port, and its bits: those of the arbitrary tokens at the port that has most.
+fn block(network: &Network, said: &[String]) -> Outcome<(Vec<Tokens>, u64)> {
+    let mut streams: Vec<Option<Tokens>> = network.inputs.iter().map(|_| None).collect();
+    let wrong = |one: &str| Error::usage(format!("--block {one}: PORT=TOKENS is wanted, as in Rounds=24 or Input=*25"));
+    for one in said {
+        let (port, tokens) = one.split_once('=').ok_or_else(|| wrong(one))?;
+        let known: Vec<&str> = network.inputs.iter().map(|port| port.name.as_str()).collect();
+        let at = known.iter().position(|name| *name == port).ok_or_else(|| {
+            Error::usage(format!("--block: `{}` has no input `{port}`; there are {}", network.name, known.join(", ")))
+        })?;
+        let tokens = match tokens.strip_prefix('*') {
+            Some(n) => n.parse().ok().filter(|n| (1..=MOST_TOKENS).contains(n)).map(Tokens::Arbitrary),
+            None => tokens.split(',').map(|token| token.parse().ok()).collect::<Option<_>>().map(Tokens::These),
+        };
+        streams[at] = Some(tokens.ok_or_else(|| wrong(one))?);
+    }
+    let bits = streams.iter().zip(&network.inputs).map(|(tokens, port)| match tokens {
+        Some(Tokens::Arbitrary(n)) => n * u64::from(port.ty.width()),
+        _ => 0,
+    });
+    let bits = bits.max().unwrap_or(0);
+    let streams = streams.into_iter().zip(&network.inputs).map(|(tokens, port)| {
+        tokens.ok_or_else(|| Error::usage(format!("--block: what comes at port `{}` is not said", port.name)))
+    });
+    Ok((streams.collect::<Outcome<_>>()?, bits))
+}
+
+/// The tokens of so many blocks, as they are stored.
+fn tokens(network: &Network, streams: &[Tokens], blocks: u64) -> Vec<Vec<u8>> {
+    // A linear congruential generator modulo 2^64 (Knuth's MMIX constants); its upper bits are the arbitrary ones.
+    let mut state = blocks;
+    let mut arbitrary = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state
+    };
+    let mut all = Vec::new();
+    for (stream, port) in streams.iter().zip(&network.inputs) {
+        let ty = port.ty.as_int().unwrap_or(IntType::unsigned(1));
+        let store = |value: Int| value.wrap(ty).to_le_bytes(port.ty.storage_bytes());
+        let mut stored = Vec::new();
+        for _ in 0..blocks {
+            match stream {
+                Tokens::These(tokens) => stored.extend(tokens.iter().flat_map(|&token| store(Int::from(token)))),
+                Tokens::Arbitrary(n) => (0..*n).for_each(|_| {
+                    let value = (arbitrary() >> 32) << 32 | arbitrary() >> 32;
+                    stored.extend(store(Int::from(value)));
+                }),
+            }
+        }
+        all.push(stored);
+    }
+    all
 }
 
 /// The Verilog of a project in a folder of it.
@@ -275,6 +355,7 @@ fn of_project(files: &Files, folder: &str, bench: Option<TestBench>) -> Source {
         operation: String::new(),
         variant: String::new(),
         implementation: String::new(),
+        like: String::new(),
         made_by: String::new(),
         files,
         included: Vec::new(),
@@ -368,8 +449,13 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         included.push((name, read(file)?));
     }
+    let mut alike = String::new();
     let mut bench = match (&arguments.like, path.is_dir()) {
-        (Some(set), _) => Some(bench_of(context, library, set, arguments)?),
+        (Some(like), _) => {
+            let (name, bench) = bench_of(context, library, like, arguments)?;
+            alike = name;
+            bench
+        }
         // A core with other parameters is not the one that the bench of its folder knows.
         (None, true) if parameters.is_empty() || given(arguments).is_none() => TestBench::of_folder(&folder)?,
         (None, true) => None,
@@ -392,6 +478,7 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
         operation: String::new(),
         variant: String::new(),
         implementation: path.display().to_string(),
+        like: alike,
         made_by: String::new(),
         reading: Reading { files: files.iter().map(|(name, _)| name.clone()).collect(), top, parameters },
         files,
@@ -401,17 +488,28 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
     })
 }
 
-/// The bench of an operation, for Verilog whose ports are those of our module.
-fn bench_of(context: &mut Context, library: &Library, set: &str, arguments: &SynthArgs) -> Outcome<TestBench> {
-    let [operation] = arguments.operations.as_slice() else {
-        return Err(Error::usage("--like: one --operation says whose bench is meant"));
+/// What Verilog is like, with its bench: an operation or a network of ours that has the same ports.
+fn bench_of(
+    context: &mut Context,
+    library: &Library,
+    like: &str,
+    arguments: &SynthArgs,
+) -> Outcome<(String, Option<TestBench>)> {
+    let ours = if build::is_of_library(library, like) {
+        let [operation] = arguments.operations.as_slice() else {
+            return Err(Error::usage("--like: one --operation says whose bench is meant"));
+        };
+        let spec = library.operation(like, operation).ok_or_else(|| {
+            Error::usage(format!("--like: the library has no `{} {}`", like.escape_debug(), operation.escape_debug()))
+        })?;
+        of_operation(context, library, spec, arguments)?
+    } else {
+        of_network(context, like, arguments)?
     };
-    let spec = library.operation(set, operation).ok_or_else(|| {
-        Error::usage(format!("--like: the library has no `{} {}`", set.escape_debug(), operation.escape_debug()))
-    })?;
-    let ours = of_operation(context, library, spec, arguments)?;
+    let name = ours.name();
     match ours.timing {
-        Timing::Measured(bench) => Ok(bench),
-        Timing::Unknown | Timing::Given { .. } => Err(Error::wrong(format!("`{}` has no bench", spec.full_name()))),
+        Timing::Measured(bench) => Ok((name, Some(bench))),
+        Timing::Given { .. } => Ok((name, None)),
+        Timing::Unknown => Err(Error::wrong(format!("`{name}` has no bench"))),
     }
 }

@@ -191,6 +191,7 @@ pub struct Run {
     starts: Vec<usize>,
     loaded: FxHashMap<u32, u128>,
     values: FxHashMap<NodeId, u128>,
+    n_computed: u64,
 }
 
 impl Run {
@@ -201,7 +202,13 @@ impl Run {
             starts: world.outputs.iter().map(Vec::len).collect(),
             loaded: FxHashMap::default(),
             values: FxHashMap::default(),
+            n_computed: 0,
         }
+    }
+
+    /// How many values it has computed so far.
+    pub fn n_computed(&self) -> u64 {
+        self.n_computed
     }
 
     /// The elements that it has written.
@@ -234,6 +241,7 @@ impl Run {
                 let at = At { world, before: &self.before, loaded: &self.loaded, instruction: &|_, _| 0 };
                 let result = value(graph, next, &|id| self.values.get(id).copied().unwrap_or(0), &at);
                 self.values.insert(next, result);
+                self.n_computed += 1;
                 open.pop();
             }
         }

@@ -3,6 +3,7 @@
 use super::NotFused;
 use super::automaton::{Automaton, Awaited, Holds, Part, Path, Step};
 use super::expression::bits_of_value;
+use super::follow_samples::SAMPLED_VALUES;
 use super::liveness::live;
 use super::schedule::{Progress, Scheduler, token_width};
 use super::state_identity::{General, Key, Shape};
@@ -196,6 +197,8 @@ pub(super) struct Explorer<'a> {
     pub paths: Vec<Path>,
     /// What each part of each sample comes through.
     pub parts: Vec<Part>,
+    /// Values that were computed to follow samples.
+    pub n_sampled_values: u64,
 }
 
 impl<'a> Explorer<'a> {
@@ -231,6 +234,7 @@ impl<'a> Explorer<'a> {
             trees: Vec::new(),
             paths: Vec::new(),
             parts: Vec::new(),
+            n_sampled_values: 0,
         };
         for at in 0..network.instances.len() {
             explorer.add_variables(at)?;
@@ -333,6 +337,9 @@ impl<'a> Explorer<'a> {
         }
         for sample in samples {
             self.follow(sample)?;
+            if self.n_sampled_values > SAMPLED_VALUES {
+                break;
+            }
         }
         Ok(())
     }

@@ -13,6 +13,9 @@ const SAMPLED_STEPS: usize = 100_000;
 /// Effects that a sample may have.
 const SAMPLED_EFFECTS: u64 = 3_000_000;
 
+/// Values that are computed for samples before no further one is followed: what the last ones do is rarely new.
+pub(super) const SAMPLED_VALUES: u64 = 20_000_000;
+
 impl Explorer<'_> {
     /// Explores what a sample does.
     pub(super) fn follow(&mut self, sample: &Sample) -> Result<(), NotFused> {
@@ -38,6 +41,7 @@ impl Explorer<'_> {
             let mut under_way = None;
             let next = self.follow_tree(&mut tree, &mut world, &mut under_way, &mut budget);
             self.trees[at] = tree;
+            self.n_sampled_values += under_way.as_ref().map_or(0, Run::n_computed);
             // Objects of firings are zero when a transition begins.
             for (object, element) in under_way.iter().flat_map(Run::written) {
                 if !self.objects[object.0 as usize].persistent {
@@ -94,6 +98,7 @@ impl Explorer<'_> {
                         Some((_, _, next)) => tree = next,
                         None => {
                             if let Some(run) = under_way.take() {
+                                self.n_sampled_values += run.n_computed();
                                 run.undo(world);
                             }
                             return Ok(None);

@@ -32,9 +32,13 @@ fn every_path_in_the_documents_exists() {
         let text = read(document);
         let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).map(str::to_owned);
         let quoted = quoted(&text).into_iter().filter(|path| folders.iter().any(|folder| path.starts_with(folder)));
-        for path in quoted.chain(links).filter(|path| !path.contains(['<', ' ']) && !path.contains("://")) {
+        // Links are followed from where the document is.
+        let beside = root().join(document).parent().expect("it lies in a folder").to_owned();
+        let quoted = quoted.map(|path| (root(), path));
+        let paths = quoted.chain(links.map(|path| (beside.clone(), path)));
+        for (folder, path) in paths.filter(|(_, path)| !path.contains(['<', ' ']) && !path.contains("://")) {
             n_checked += 1;
-            assert!(root().join(&path).exists(), "{document} names `{path}`, which is not there");
+            assert!(folder.join(&path).exists(), "{document} names `{path}`, which is not there");
         }
     }
     assert!(n_checked > 20, "only {n_checked} paths were found");

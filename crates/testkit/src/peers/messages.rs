@@ -189,13 +189,14 @@ fn undone(spec: &OperationSpec, made: &Message) -> Outcome {
 }
 
 /// Whether a forgery cannot be right by chance: a string has its old length, so that no tag was only cut short, and the tag
-/// is long.
+/// is long. The nonce of a message without text need not enter its tag (PAEQ).
 fn is_found_out(message: &Message, forgery: &Message) -> bool {
     let strings = || Role::ALL.iter().map(|role| (message.get(*role), forgery.get(*role)));
     let has_old_lengths = strings().all(|(old, new)| old.map(<[u8]>::len) == new.map(<[u8]>::len));
-    has_old_lengths
-        && strings().any(|(old, new)| old != new)
-        && message.get(Role::TagIn).is_some_and(|tag| tag.len() >= 8)
+    let has_long_tag = message.get(Role::TagIn).is_some_and(|tag| tag.len() >= 8);
+    let has_text = message.get(Role::Input).is_some_and(|text| !text.is_empty());
+    let has_old_nonce = message.get(Role::Nonce) == forgery.get(Role::Nonce);
+    has_old_lengths && has_long_tag && (has_text || has_old_nonce) && strings().any(|(old, new)| old != new)
 }
 
 /// The message with one thing changed, of legal size. The key stays, since later messages go on with it.

@@ -26,7 +26,7 @@ const OPERATIONS: &[(&str, &str, Option<&str>, bool)] = &[
     ("aes128", "cfb-decrypt", None, false),
     ("aes128-gcm", "aead-encrypt", None, false),
     ("aes128-gcm", "aead-decrypt", Some("aead-encrypt"), false),
-    ("aes128-ccm", "aead-encrypt", None, true),
+    ("aes128-ccm", "aead-encrypt", None, false),
     ("aes128-ocb3", "aead-decrypt", Some("aead-encrypt"), false),
     ("aes128-cmac", "mac", None, false),
     ("aes128-cmac", "verify", Some("mac"), false),

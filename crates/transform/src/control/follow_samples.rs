@@ -14,7 +14,7 @@ const SAMPLED_STEPS: usize = 100_000;
 const SAMPLED_EFFECTS: u64 = 3_000_000;
 
 /// Values that are computed for samples before no further one is followed: what the last ones do is rarely new.
-pub(super) const SAMPLED_VALUES: u64 = 20_000_000;
+pub(super) const SAMPLED_VALUES: u64 = 40_000_000;
 
 impl Explorer<'_> {
     /// Explores what a sample does.

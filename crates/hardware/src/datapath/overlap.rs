@@ -1,4 +1,4 @@
-//! Overlap: the next block comes in in the cycle in which the last one goes out.
+//! Overlapped execution of successive tasks: the load of the next block in the cycle in which the last one is unloaded.
 //!
 //! A permutation whose number of rounds is a token is a task a round: one takes a block in, others turn it, and one puts it out. Where
 //! what follows that one waits for tokens only, both are done at once, as one task more, when these are there.

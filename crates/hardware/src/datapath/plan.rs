@@ -176,11 +176,11 @@ impl Plan {
         let mut plan = Plan::default();
         for (number, run) in runs.iter().enumerate() {
             for first in run.start..run.start + run.period {
-                // What works a cycle before does so for the first iteration when the task begins.
+                // What works a cycle before does so for the first iteration when the task begins, and for the others in rounds.
                 let offset = first - run.start;
-                let skipped = usize::from(early.contains(&(number, offset)));
-                let nodes: Vec<NodeId> =
-                    (first..run.end).step_by(run.period).skip(skipped).map(|at| order[at]).collect();
+                let is_early = early.contains(&(number, offset));
+                let in_rounds = if is_early { first + run.period } else { first };
+                let nodes: Vec<NodeId> = (in_rounds..run.end).step_by(run.period).map(|at| order[at]).collect();
                 if nodes.is_empty() {
                     continue;
                 }
@@ -188,7 +188,7 @@ impl Plan {
                     plan.place.insert(id, Place::Instance(plan.classes.len(), index));
                 }
                 let operands = Vec::new();
-                let first = (skipped > 0).then(|| order[first]);
+                let first = is_early.then(|| order[first]);
                 plan.classes.push(Class {
                     nodes,
                     time: 1,

@@ -6,7 +6,7 @@
 
 use super::estimate::levels;
 use super::plan::{Place, Plan};
-use super::region::{Region, Task, Tree};
+use super::region::{Region, Task};
 use super::runs::is_wire;
 use headrace_kernel::{Graph, NodeId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -169,28 +169,7 @@ impl Region {
             };
             new.insert(id, value);
         }
-        for task in &mut region.tasks {
-            task.outputs.iter_mut().for_each(|one| one.2 = new[&one.2]);
-            task.stores.iter_mut().for_each(|one| one.2 = new[&one.2]);
-        }
-        region.states.iter_mut().for_each(|(tree, _)| moved(tree, &new));
+        region.substitute(&new);
         Some(region)
-    }
-}
-
-/// The same tree on other values.
-pub(super) fn moved(tree: &mut Tree, new: &FxHashMap<NodeId, NodeId>) {
-    match tree {
-        Tree::Branch { condition, then, otherwise } => {
-            *condition = new[condition];
-            moved(then, new);
-            moved(otherwise, new);
-        }
-        Tree::Wait(all) => all.iter_mut().for_each(|one| moved(&mut one.2, new)),
-        Tree::Else(first, second) => {
-            moved(first, new);
-            moved(second, new);
-        }
-        Tree::Go { .. } | Tree::End => {}
     }
 }

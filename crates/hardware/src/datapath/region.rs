@@ -66,6 +66,21 @@ pub(crate) struct Region {
     pub(crate) begins: FxHashMap<ObjectId, usize>,
 }
 
+impl Tree {
+    fn substitute(&mut self, new: &FxHashMap<NodeId, NodeId>) {
+        match self {
+            Tree::Branch { condition, then, otherwise } => {
+                *condition = new[condition];
+                then.substitute(new);
+                otherwise.substitute(new);
+            }
+            Tree::Wait(all) => all.iter_mut().for_each(|one| one.2.substitute(new)),
+            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| tree.substitute(new)),
+            Tree::Go { .. } | Tree::End => {}
+        }
+    }
+}
+
 impl Region {
     /// The region that a network is.
     ///
@@ -96,6 +111,15 @@ impl Region {
             ));
         }
         Ok(region)
+    }
+
+    /// Puts other values in the place of all that tasks and decisions use.
+    pub(super) fn substitute(&mut self, new: &FxHashMap<NodeId, NodeId>) {
+        for task in &mut self.tasks {
+            task.outputs.iter_mut().for_each(|one| one.2 = new[&one.2]);
+            task.stores.iter_mut().for_each(|one| one.2 = new[&one.2]);
+        }
+        self.states.iter_mut().for_each(|(tree, _)| tree.substitute(new));
     }
 
     fn tree(&mut self, step: Step, known: &mut FxHashMap<usize, Vec<usize>>) -> Result<Tree, String> {

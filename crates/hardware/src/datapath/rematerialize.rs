@@ -5,7 +5,6 @@
 //! then find the key of the next round beside them ([`super::plan`]); where they do not, as in an order that cannot be computed
 //! forwards, the plan is larger, and the values are kept.
 
-use super::reassociate::moved;
 use super::region::{Region, Task};
 use headrace_kernel::{Graph, NodeId, Object, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -179,19 +178,14 @@ impl Region {
             new.insert(id, value);
         }
         late.into_iter().for_each(|id| read(graph, &mut new, id));
-        for (number, task) in region.tasks.iter_mut().enumerate() {
-            task.outputs.iter_mut().for_each(|one| one.2 = new[&one.2]);
-            task.stores.iter_mut().for_each(|one| one.2 = new[&one.2]);
-            if number == writer {
-                task.stores.retain(|store| store.0 != object);
-                for &(port, offset, width) in &candidate.tokens {
-                    let (of, at, _) = places[&(port, offset)];
-                    task.stores.push((of, at, graph.input(port, offset, width)));
-                }
-                task.stores.extend(flag.map(|flag| (flag, 0, graph.bit(true))));
-            }
+        region.substitute(&new);
+        let task = &mut region.tasks[writer];
+        task.stores.retain(|store| store.0 != object);
+        for &(port, offset, width) in &candidate.tokens {
+            let (of, at, _) = places[&(port, offset)];
+            task.stores.push((of, at, region.graph.input(port, offset, width)));
         }
-        region.states.iter_mut().for_each(|(tree, _)| moved(tree, &new));
+        task.stores.extend(flag.map(|flag| (flag, 0, region.graph.bit(true))));
         region
     }
 }

@@ -2,9 +2,10 @@
 
 mod texts;
 
+use headrace_analysis::carried;
 use headrace_analysis::constant_time::{self, Classes, Report, name};
 use headrace_analysis::control::{self, Uses};
-use headrace_ir::Network;
+use headrace_ir::{InstanceId, Network};
 use texts::{cal, elaborated, nl};
 
 fn actor(body: &str) -> Network {
@@ -181,4 +182,16 @@ fn control_is_what_reaches_guards_and_bounds_through_fifos() {
     assert!(uses("t.Data").reaches(Uses::ADDRESS) && !uses("t.Round").reaches(Uses::ADDRESS));
     assert!(uses("s.In").reaches(Uses::ADDRESS), "through the key");
     assert_eq!(uses("Out"), Uses::default());
+}
+
+/// The counter of such a loop has no bit that may be one.
+#[test]
+fn a_loop_that_counts_from_zero_to_zero_carries_what_its_body_does() {
+    let kinds = |high: &str| {
+        let body = format!(
+            "uint(size=8) y; action Input:[x] ==> do foreach int i in 0 .. {high} do y := y ^ (x << i); end end"
+        );
+        carried::of_actor(actor(&body).actor_of(InstanceId(0)))
+    };
+    assert_eq!(kinds("0"), kinds("1"));
 }

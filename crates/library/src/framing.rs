@@ -197,7 +197,7 @@ fn one_chunk(spec: &OperationSpec) -> String {
 fn too_long(spec: &OperationSpec, most: u64) -> String {
     let why = match &spec.input_limit {
         Some(limit) if spec.most_input() == Some(most) => {
-            format!("({limit}): more would use again what may be used once only")
+            format!("({limit}): more would use a counter value twice, or not fit where it is kept")
         }
         _ => "beside a nonce of this size".into(),
     };

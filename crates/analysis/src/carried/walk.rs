@@ -118,7 +118,8 @@ impl Walk<'_> {
                 let (low, high) = (self.expr(low), self.expr(high));
                 let slot = self.slot(Root::Local(*variable));
                 let mut counter = Value::any(&low, &high);
-                counter.ones = low.ones.zip(high.ones).map(|_| u128::MAX >> high.ones.unwrap_or(0).leading_zeros());
+                let below = |high: u128| u128::MAX.checked_shr(high.leading_zeros()).unwrap_or(0);
+                counter.ones = low.ones.zip(high.ones).map(|(_, high)| below(high));
                 self.values[slot] = counter.clone();
                 self.repeat(
                     |walk| {

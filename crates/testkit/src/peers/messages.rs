@@ -2,7 +2,7 @@
 //! goes on with.
 
 use crate::rng::Rng;
-use headrace_library::Role;
+use headrace_library::{PortSpec, Role};
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::framing::{Message, Outcome};
 use headrace_library::sizes::Sizes;
@@ -59,6 +59,16 @@ pub fn length(sizes: &Sizes, long: bool, rng: &mut Rng) -> u64 {
     };
     let raw = raw.clamp(min, max) / multiple * multiple;
     if raw < min { sizes.min() } else { raw }
+}
+
+/// What a string of an input port may have: of the input no more than its operation takes.
+fn legal(spec: &OperationSpec, port: &PortSpec) -> Sizes {
+    match (&port.sizes, spec.most_input()) {
+        (&Sizes::Range { min, max, multiple }, Some(most)) if port.role == Role::Input => {
+            Sizes::Range { min, max: max.min(most), multiple }
+        }
+        (sizes, _) => sizes.clone(),
+    }
 }
 
 /// Bytes: most of them random, some all zeros or all ones.
@@ -153,7 +163,7 @@ fn strings(spec: &OperationSpec, key: Option<Vec<u8>>, rng: &mut Rng) -> Message
         let string = match (&key, port.role) {
             (Some(key), Role::Key) => key.clone(),
             (_, role) => {
-                let length = length(&port.sizes, role == Role::Input, rng);
+                let length = length(&legal(spec, port), role == Role::Input, rng);
                 bytes(length, rng)
             }
         };
@@ -215,12 +225,12 @@ fn forge(spec: &OperationSpec, message: Message, rng: &mut Rng) -> Message {
         }
         1 => string.truncate(rng.below(string.len() + 1)),
         2 => {
-            let n = length(&port.sizes, false, rng);
+            let n = length(&legal(spec, port), false, rng);
             string = bytes(n, rng);
         }
         _ => flip(&mut string, rng),
     }
-    if !port.sizes.allows(string.len() as u64) {
+    if !legal(spec, port).allows(string.len() as u64) {
         string = message.get(role).unwrap_or_default().to_vec();
         flip(&mut string, rng);
     }

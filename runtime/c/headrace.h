@@ -170,9 +170,12 @@ struct headrace_windows {
     uint32_t output;
 };
 
-/* What `whole` returns: nothing has happened; or all of the message is over; or the network goes on with `run` and
-   `stream`. */
+/* What comes of a whole message: nothing has happened; or all of it is over; or the network goes on with `run` and `stream`. */
 enum headrace_whole { HEADRACE_WHOLE_NOT, HEADRACE_WHOLE_DONE, HEADRACE_WHOLE_ON };
+
+/* A message as most are, all at once. Input and output do not overlap. Tokens that are left of ports other than `input` wait in
+   the context then, and so does output for other ports than `output`. */
+typedef uint32_t headrace_take_whole(void *context, struct headrace_windows *windows);
 
 /* One network, for those who handle many: every function takes the context that `init` prepared. */
 struct headrace_network {
@@ -198,9 +201,8 @@ struct headrace_network {
                      size_t *n_out, uint32_t *status);
     /* Null, or: from here on helpers do a part of the work, until others are named, or none (null). `init` ends it too. */
     void (*help)(void *context, const struct headrace_helpers *helpers);
-    /* Null, or: a message as most are, all at once. Input and output do not overlap. Tokens that are left of ports other than
-       `input` wait in the context then, and so does output for other ports than `output`. */
-    uint32_t (*whole)(void *context, struct headrace_windows *windows);
+    /* Null, or: whether it has left its control automaton, so that its scheduler goes on, slowly, until `init`. */
+    bool (*has_left)(const void *context);
     /* Null where contexts may be copied byte by byte, or: makes a context a copy of another one, without its helpers. */
     void (*copy)(void *context, const void *other);
 };

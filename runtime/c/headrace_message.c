@@ -90,6 +90,23 @@ uint32_t headrace_message_long(const struct headrace_operation *op, void *c, str
     return result;
 }
 
+/* Where a context holds its key. */
+static uint8_t *key_of(const struct headrace_operation *op, struct headrace_message *message) {
+    return (uint8_t *)message + op->key_at;
+}
+
+/* A key that there is no room for is not held. */
+static void hold_key(const struct headrace_operation *op, struct headrace_message *message, const uint8_t *key, size_t key_bytes) {
+    if (op->key_room == 0) {
+        return;
+    }
+    message->key_is_there = key_bytes <= op->key_room;
+    message->key_bytes = message->key_is_there ? (uint8_t)key_bytes : 0;
+    for (size_t i = 0; i < message->key_bytes; i++) {
+        key_of(op, message)[i] = key[i];
+    }
+}
+
 uint32_t headrace_message_key(const struct headrace_operation *op, struct headrace_message *message, void *c,
                               const uint8_t *key, size_t key_bytes) {
     uint32_t result;
@@ -112,7 +129,14 @@ uint32_t headrace_message_key(const struct headrace_operation *op, struct headra
     if (result == HEADRACE_OK) {
         message->state = op->block_bytes != 0 ? HR_KEYED : HR_NEW_KEY;
     }
+    hold_key(op, message, key, key_bytes);
     return result;
+}
+
+uint32_t headrace_message_renew(const struct headrace_operation *op, struct headrace_message *message, void *c) {
+    const bool can = message->state == HR_KEYED && op->key_room != 0 && message->key_is_there;
+    return can && op->network->has_left(c) ? headrace_message_key(op, message, c, key_of(op, message), message->key_bytes)
+                                           : HEADRACE_OK;
 }
 
 uint32_t headrace_message_init(const struct headrace_operation *op, struct headrace_message *message, void *c,
@@ -353,6 +377,9 @@ static void wipe_stack(void) {
 
 void headrace_message_clear(const struct headrace_operation *op, struct headrace_message *message, void *c) {
     op->network->clear(c);
+    if (op->key_room != 0) {
+        wipe(key_of(op, message), op->key_room);
+    }
     wipe(message, sizeof *message);
 #if HEADRACE_STACK_BYTES > 0
     wipe_stack();
@@ -362,6 +389,9 @@ void headrace_message_clear(const struct headrace_operation *op, struct headrace
 void headrace_message_copy(const struct headrace_operation *op, struct headrace_message *message, void *c,
                            const struct headrace_message *other, const void *from) {
     *message = *other;
+    if (op->key_room != 0) {
+        memcpy(key_of(op, message), (const uint8_t *)other + op->key_at, op->key_room);
+    }
     if (op->network->copy != NULL) {
         op->network->copy(c, from);
     } else {

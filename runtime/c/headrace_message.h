@@ -114,6 +114,8 @@ struct headrace_operation {
     bool decrypts;        /* what `decrypt` is told */
     bool single_chunk;    /* the input must be one chunk */
     bool withholds;       /* output is only for messages that are verified */
+    uint32_t key_at;      /* where a context holds its key, behind the start of its `struct headrace_message` */
+    uint32_t key_room;    /* how many bytes it can have there; 0: it is not kept */
 };
 
 /* What a context holds beside its network. */
@@ -125,6 +127,8 @@ struct headrace_message {
     uint32_t chunk;
     bool holds;
     uint8_t held;
+    uint8_t key_is_there; /* whether the context holds its key, of which it has `key_bytes` */
+    uint8_t key_bytes;
     uint64_t asked;
     uint64_t taken;
 };
@@ -165,6 +169,9 @@ struct headrace_room_of_many {
 /* `network` is the context of the operation's network; `strings` and `rooms` are indexed by role. */
 uint32_t headrace_message_key(const struct headrace_operation *operation, struct headrace_message *message, void *network,
                               const uint8_t *key, size_t key_bytes);
+/* The same again, with the key that the context holds: of a network that has left its control automaton, which so comes back to
+   it. Others are as they were. */
+uint32_t headrace_message_renew(const struct headrace_operation *operation, struct headrace_message *message, void *network);
 uint32_t headrace_message_init(const struct headrace_operation *operation, struct headrace_message *message, void *network,
                                const struct headrace_bytes *strings);
 uint32_t headrace_message_update(const struct headrace_operation *operation, struct headrace_message *message,

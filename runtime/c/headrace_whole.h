@@ -268,6 +268,11 @@ HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct 
     }
     if (!keyed || seeds) {
         op->network->init(c, NULL);
+    } else if (op->key_room != 0) {
+        result = headrace_message_renew(op, message, c);
+        if (result != HEADRACE_OK) {
+            return result;
+        }
     }
     if (keyed && message->state != HR_NEW_KEY) {
         result = hr_message_put_flag(op, c, op->rekey, seeds);
@@ -424,9 +429,10 @@ HR_FOLDED uint32_t hr_message_whole_helped(const struct headrace_operation *op, 
     return hr_message_close_whole(op, message, c, strings, rooms, result);
 }
 
-/* Whether a message of an operation may be given to a network all at once: it says nothing but that the key is kept. */
+/* Whether a message of an operation may be given to a network all at once, if that has a function for it: it says nothing but
+   that the key is kept. */
 HR_FOLDED bool hr_message_is_plain(const struct headrace_operation *op) {
-    return op->network->whole != NULL && hr_message_is_there(op->rekey) && !hr_message_is_there(op->reseed) &&
+    return hr_message_is_there(op->rekey) && !hr_message_is_there(op->reseed) &&
            !hr_message_is_there(op->blocks) && !hr_message_is_there(op->strings[HEADRACE_SEED].port) &&
            !hr_message_is_there(op->strings[HEADRACE_ENTROPY].port);
 }
@@ -477,8 +483,9 @@ uint32_t headrace_message_go_on(const struct headrace_operation *op, void *c, co
                                 struct headrace_room out);
 
 /* A whole message at once, if the network takes it so. */
-HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, struct headrace_message *message, void *c,
-                                  const struct headrace_bytes *strings, const struct headrace_room *rooms, uint32_t *result) {
+HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_take_whole *take,
+                                  struct headrace_message *message, void *c, const struct headrace_bytes *strings,
+                                  const struct headrace_room *rooms, uint32_t *result) {
     const struct headrace_network *const n = op->network;
     const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
     const struct headrace_bytes input = strings[HEADRACE_INPUT];
@@ -498,7 +505,7 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, struct he
     windows.output = hr_message_streams(op) ? output->port : HEADRACE_NO_PORT;
     windows.out = hr_message_streams(op) ? out.bytes : NULL;
     windows.n_out = hr_message_streams(op) ? out.room : 0;
-    began = n->whole(c, &windows);
+    began = take(c, &windows);
     if (began == HEADRACE_WHOLE_NOT) {
         return false;
     }
@@ -525,12 +532,14 @@ HR_FOLDED uint32_t hr_message_whole_other(const struct headrace_operation *op, s
 }
 
 /* Whether a whole message is one of those that are code of their own, and what comes of it then. Of operations that have no
-   usual ones all are. Who calls this goes on elsewhere with the others: lists of strings that another function gets lie in
-   memory. */
-HR_FOLDED bool hr_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
-                                const struct headrace_bytes *strings, const struct headrace_room *rooms, uint32_t *result) {
-    if (hr_message_is_plain(op)) {
-        return hr_message_is_usual(op, message, strings, rooms) && hr_message_at_once(op, message, c, strings, rooms, result);
+   usual ones, for which `take` is null, all are. Who calls this goes on elsewhere with the others: lists of strings that another
+   function gets lie in memory. */
+HR_FOLDED bool hr_message_whole(const struct headrace_operation *op, headrace_take_whole *take, struct headrace_message *message,
+                                void *c, const struct headrace_bytes *strings, const struct headrace_room *rooms,
+                                uint32_t *result) {
+    if (take != NULL && hr_message_is_plain(op)) {
+        return hr_message_is_usual(op, message, strings, rooms) &&
+               hr_message_at_once(op, take, message, c, strings, rooms, result);
     }
     *result = hr_message_whole_other(op, message, c, strings, rooms);
     return true;

@@ -168,7 +168,7 @@ static int begin(struct aead *c) {
         return raise_here(c, HEADRACE_REASON_IV_BYTES);
     }
     headrace_running_turn(running, op);
-    if (running->message.state != HR_NEW_KEY && running->message.state != HR_KEYED) {
+    if (!headrace_running_has_key(running)) {
         result = headrace_message_key(op, &running->message, running->network, c->key, c->key_bytes);
     }
     if (result == HEADRACE_OK && running->message.state == HR_KEYED) {

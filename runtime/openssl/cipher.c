@@ -150,7 +150,7 @@ static int begin(struct cipher *c) {
         return headrace_raise(running->provider, HEADRACE_REASON_ORDER);
     }
     headrace_running_turn(running, operation);
-    if (running->message.state != HR_NEW_KEY && running->message.state != HR_KEYED) {
+    if (!headrace_running_has_key(running)) {
         result = headrace_message_key(operation, &running->message, running->network, c->key, c->key_bytes);
     }
     if (result == HEADRACE_OK) {

@@ -143,7 +143,7 @@ static int begin(struct mac *c) {
         running->message.state = HR_NO_KEY;
         c->is_key_new = false;
     }
-    if (running->message.state != HR_NEW_KEY && running->message.state != HR_KEYED) {
+    if (!headrace_running_has_key(running)) {
         result = headrace_message_key(operation, &running->message, running->network, c->key.bytes, c->key.n_bytes);
     }
     if (result == HEADRACE_OK) {

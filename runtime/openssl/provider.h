@@ -87,6 +87,9 @@ int headrace_running_copy(struct headrace_running *running, const struct headrac
 void headrace_running_clear(struct headrace_running *running);
 /* Goes over to an operation; a message of another one is forgotten. */
 void headrace_running_turn(struct headrace_running *running, const struct headrace_operation *operation);
+/* Whether a message may begin under the key that the network has. What has left its control automaton comes back to it with the
+   key given again. */
+bool headrace_running_has_key(const struct headrace_running *running);
 /* Forgets a message that is under way. */
 void headrace_running_stop(struct headrace_running *running);
 void headrace_running_began(struct headrace_running *running);

@@ -89,6 +89,12 @@ void headrace_running_clear(struct headrace_running *running) {
     }
 }
 
+bool headrace_running_has_key(const struct headrace_running *running) {
+    const struct headrace_network *const network = running->operation->network;
+    return running->message.state == HR_NEW_KEY ||
+           (running->message.state == HR_KEYED && (network->has_left == NULL || !network->has_left(running->network)));
+}
+
 void headrace_running_stop(struct headrace_running *running) {
     if (running->message.state == HR_OPEN || running->message.state == HR_ENDING) {
         running->message.state = HR_NO_KEY;

@@ -79,7 +79,7 @@ pub fn cut_by_chance<'a>(
     let message = |number| {
         let (length, cuts) = cut_anywhere(port, block, number)?;
         let turn = Turn { number: number as usize, length, beside: None, cuts };
-        Some(stream(spec, block, &ports, &[turn], Kind { plain: false, tag_last: true }))
+        Some(stream(spec, block, &ports, &[turn], Kind { plain: false, tag_last: true, other_nonce: false }))
     };
     numbers.filter_map(message).collect()
 }
@@ -104,8 +104,11 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     let plain: &[bool] = if spec.inputs.iter().any(may_be_empty) { &[false, true] } else { &[false] };
     // A host that verifies may be told the tag last.
     let tag_last: &[bool] = if spec.input(Role::TagIn).is_some() { &[true, false] } else { &[false] };
-    let kinds = |&tag_last: &bool| plain.iter().map(move |&plain| Kind { plain, tag_last });
-    let kinds: Vec<Kind> = tag_last.iter().flat_map(kinds).collect();
+    let kinds = |&tag_last: &bool| plain.iter().map(move |&plain| Kind { plain, tag_last, other_nonce: false });
+    let mut kinds: Vec<Kind> = tag_last.iter().flat_map(kinds).collect();
+    if other_nonce(spec).is_some() {
+        kinds.push(Kind { other_nonce: true, ..kinds[0] });
+    }
     let mut streams = Vec::new();
     // Whole messages come first, so that what is known of states is what those know.
     for cut in [false, true] {
@@ -134,12 +137,14 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
 }
 
 /// How the messages of a stream are given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Kind {
     /// They keep their key and have the text only.
     plain: bool,
     /// The tag to be verified comes when nothing more can be done with what comes before it.
     tag_last: bool,
+    /// Their nonces are [`other_nonce`]s, where they have the choice.
+    other_nonce: bool,
 }
 
 /// A message of a stream.
@@ -335,8 +340,17 @@ fn may_be_empty(port: &PortSpec) -> bool {
     port.role == Role::Ad && port.sizes.allows(0)
 }
 
+/// Bytes of the nonces that programs take where they do not take the usual ones: a block, or as many of it as there may be
+/// (PyCryptodome takes 16 bytes for GCM and EAX, 15 for OCB; Bluetooth 13 for CCM).
+fn other_nonce(spec: &OperationSpec) -> Option<u64> {
+    let sizes = &spec.input(Role::Nonce)?.sizes;
+    let most = sizes.max().min(spec.block_bytes.unwrap_or(MOST_REMAINDERS));
+    (sizes.allows(NONCE_BYTES) && sizes.allows(most) && most != NONCE_BYTES).then_some(most)
+}
+
 /// Everything about the message of a turn but its input; `plain` ones have no string beside it that may be left out.
-fn head(spec: &OperationSpec, block: u64, turn: usize, beside: Option<u64>, plain: bool) -> Message {
+fn head(spec: &OperationSpec, block: u64, turn: usize, beside: Option<u64>, kind: Kind) -> Message {
+    let plain = kind.plain;
     let mut message = Message::new();
     message.words = [0, 1, 2, 7, 40][turn % 5];
     for port in &spec.inputs {
@@ -345,7 +359,9 @@ fn head(spec: &OperationSpec, block: u64, turn: usize, beside: Option<u64>, plai
         }
         // Protocols have nonces of 12 bytes wherever they may (RFC 5116, section 3.2).
         let legal = match port.role {
-            Role::Nonce if port.sizes.allows(NONCE_BYTES) => vec![NONCE_BYTES],
+            Role::Nonce if port.sizes.allows(NONCE_BYTES) => {
+                vec![other_nonce(spec).filter(|_| kind.other_nonce && turn % 4 != 3).unwrap_or(NONCE_BYTES)]
+            }
             _ if plain && may_be_empty(port) => vec![0],
             _ if may_be_empty(port) && beside.is_some() => beside.into_iter().collect(),
             _ => lengths(port, block),
@@ -367,7 +383,7 @@ pub fn messages(spec: &OperationSpec) -> Vec<Message> {
     let block = spec.block_bytes.unwrap_or(64);
     let turns = input_lengths(spec, block).into_iter().enumerate();
     let message = |(turn, length)| {
-        let mut message = head(spec, block, turn, None, false);
+        let mut message = head(spec, block, turn, None, Kind::default());
         if spec.input(Role::Input).is_some() {
             message.set(Role::Input, input(length, turn));
         }
@@ -378,13 +394,13 @@ pub fn messages(spec: &OperationSpec) -> Vec<Message> {
 
 /// Messages of some turns.
 fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind: Kind) -> Stream {
-    let Kind { plain, tag_last } = kind;
+    let Kind { plain, tag_last, .. } = kind;
     let tag = spec.input(Role::TagIn).filter(|_| tag_last);
     let of_tag = |name: &str| tag.is_some_and(|tag| tag.name == name || tag.companion.as_deref() == Some(name));
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
     for &Turn { number: turn, length, beside, cuts } in turns {
-        let mut message = head(spec, block, turn, beside, plain);
+        let mut message = head(spec, block, turn, beside, kind);
         message.rekey = turn % 3 != 2 && !plain || stream.is_empty();
         let Ok(begin) = writer.begin(&message) else { continue };
         let mut pieces = vec![begin];

@@ -68,8 +68,8 @@ pub(crate) struct Network {
     pub stream: Option<Stream>,
     /// Null or a function that takes helpers.
     pub help: Option<unsafe extern "C" fn(*mut c_void, *const Helpers)>,
-    /// Null or a function for whole messages.
-    pub whole: *const c_void,
+    /// Null or a function that says whether its scheduler goes on.
+    pub has_left: *const c_void,
 }
 
 /// Context, input port, bytes, output port, where its bytes go, how many there is room for and then are there, status; the

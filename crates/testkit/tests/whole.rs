@@ -24,9 +24,9 @@ const OPERATIONS: &[(&str, &str, Option<&str>, bool)] = &[
     ("aes128", "ecb-pad-encrypt", None, true),
     ("aes128", "ecb-pad-decrypt", Some("ecb-pad-encrypt"), false),
     ("aes128", "cfb-decrypt", None, false),
-    ("aes128-gcm", "aead-encrypt", None, false),
-    ("aes128-gcm", "aead-decrypt", Some("aead-encrypt"), false),
-    ("aes128-ccm", "aead-encrypt", None, false),
+    ("aes128-gcm", "aead-encrypt", None, true),
+    ("aes128-gcm", "aead-decrypt", Some("aead-encrypt"), true),
+    ("aes128-ccm", "aead-encrypt", None, true),
     ("aes128-ocb3", "aead-decrypt", Some("aead-encrypt"), false),
     ("aes128-cmac", "mac", None, false),
     ("aes128-cmac", "verify", Some("mac"), false),
@@ -66,7 +66,12 @@ fn compiled(folder: &Path, compiler: &str, shipped: &Shipped, set: &str, operati
     for (name, mut text) in project.unwrap_or_else(|problems| panic!("{set} {operation}: {problems:?}")) {
         let Some(name) = name.strip_prefix("src/") else { continue };
         if name == format!("{prefix}_network.c") {
-            let shown = format!("const struct headrace_operation *const {prefix}_shown = &{prefix}_operation;\n");
+            let take = format!("{prefix}_network_any_whole");
+            let taken = if String::from_utf8_lossy(&text).contains(&take) { &take } else { "NULL" };
+            let shown = format!(
+                "const struct headrace_operation *const {prefix}_shown = &{prefix}_operation;\n\
+                 headrace_take_whole *const {prefix}_take = {taken};\n"
+            );
             text.extend(shown.into_bytes());
         }
         std::fs::write(own.join(name), text).expect("the folder is writable");
@@ -108,11 +113,14 @@ fn messages_at_once_are_what_they_are_string_by_string() {
     };
     let (mut cases, mut listed) = ("#include \"cases.h\"\n".to_owned(), String::new());
     for (set, operation) in &wanted {
-        let _ = writeln!(cases, "extern const struct headrace_operation *const {}_shown;", prefix(set, operation));
+        let prefix = prefix(set, operation);
+        let _ = writeln!(cases, "extern const struct headrace_operation *const {prefix}_shown;");
+        let _ = writeln!(cases, "extern headrace_take_whole *const {prefix}_take;");
     }
     for (set, operation, maker, _) in &operations {
         let maker = maker.map_or("NULL".to_owned(), |maker| format!("&{}_shown", prefix(set, maker)));
-        let _ = writeln!(listed, "    {{\"{set} {operation}\", &{}_shown, {maker}}},", prefix(set, operation));
+        let own = prefix(set, operation);
+        let _ = writeln!(listed, "    {{\"{set} {operation}\", &{own}_take, &{own}_shown, {maker}}},");
     }
     let n = operations.len();
     let _ = write!(cases, "const struct one_case cases[] = {{\n{listed}}};\nconst size_t n_cases = {n};\n");

@@ -217,6 +217,10 @@ pub struct Emission {
     pub kernels: Vec<kernel::Items>,
     /// Why the others have none, where devices were asked for.
     pub refused: Vec<String>,
+    /// Whether it may leave its automaton.
+    pub(crate) leaves: bool,
+    /// The function for whole messages, where there is one: it stands in the source file of the network alone.
+    pub(crate) take_whole: Option<String>,
 }
 
 /// The prefix for a network: its name without the package.
@@ -293,8 +297,9 @@ pub fn emit_with(
     if !printed.of_many.is_empty() {
         files.insert(file_of_many(&prefix), source("", &printed.of_many));
     }
-    let PrintedNetwork { loops, kernels, refused, .. } = printed;
-    Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused, loops, kernels, refused })
+    let PrintedNetwork { loops, kernels, refused, leaves, take_whole, .. } = printed;
+    let places = places.into_inner().places;
+    Ok(Emission { files, places, prefix, fused: is_fused, loops, kernels, refused, leaves, take_whole })
 }
 
 /// Several networks in one source text.

@@ -97,7 +97,7 @@ pub fn of_operations(
             Ok(mut emitted) => {
                 // What calls a network stands where compilers see through its table.
                 let source = emitted.entry(format!("{prefix}.c")).or_default();
-                source.extend(shape::source(spec, network, shape::Part::All).into_bytes());
+                source.extend(shape::source(spec, network, shape::Front::PLAIN).into_bytes());
                 files.extend(emitted);
             }
             Err(found) => problems.extend(found),
@@ -109,7 +109,7 @@ pub fn of_operations(
     let mut files = in_source_folder(files);
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     let head = head(options);
-    add_headers(&mut files, &head, &name, title, operations);
+    add_headers(&mut files, &head, &name, title, operations, &vec![false; operations.len()]);
     files.insert(
         "test/test.c".into(),
         answers::of_operations(&head, &name, operations, known, answers::Kind::Plain).into_bytes(),

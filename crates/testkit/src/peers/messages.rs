@@ -2,10 +2,10 @@
 //! goes on with.
 
 use crate::rng::Rng;
-use headrace_library::{PortSpec, Role};
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::framing::{Message, Outcome};
 use headrace_library::sizes::Sizes;
+use headrace_library::{PortSpec, Role};
 
 /// Makes valid messages for an operation that verifies: its inverse.
 pub type Maker<'m> = dyn Fn(&Message) -> Option<Outcome> + 'm;

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { MOST = 5200, AROUND = 64, FILL = 0xa5, PAGE = 1 << 16, ARENA = 2 * PAGE };
+/* Protocols have nonces of `NONCE` bytes where they may. */
+enum { NONCE = 12, MOST = 5200, AROUND = 64, FILL = 0xa5, PAGE = 1 << 16, ARENA = 2 * PAGE };
 
 /* Where strings of a role are: whoever reads beyond the end is stopped. */
 static uint8_t *arenas[HEADRACE_ROLES];
@@ -24,11 +25,11 @@ static size_t below(size_t n) {
 
 /* --- what is counted of calls of `whole` --------------------------------------------------------------------------- */
 
-static const struct headrace_network *original;
+static headrace_take_whole *original;
 static size_t n_answers[3];
 
 static uint32_t counted(void *context, struct headrace_windows *windows) {
-    const uint32_t answer = original->whole(context, windows);
+    const uint32_t answer = original(context, windows);
     n_answers[answer]++;
     return answer;
 }
@@ -38,7 +39,9 @@ static uint32_t counted(void *context, struct headrace_windows *windows) {
 /* A context of an operation. */
 struct side {
     struct headrace_operation operation;
+    headrace_take_whole *take;
     struct headrace_message message;
+    uint8_t key[64]; /* where operations expect it: behind the message */
     void *network;
 };
 
@@ -66,8 +69,8 @@ static void *memory(size_t n_bytes) {
     return bytes;
 }
 
-static struct side side_of(const struct headrace_operation *op) {
-    struct side side = {.operation = *op, .message = {.state = HR_NO_KEY}};
+static struct side side_of(const struct headrace_operation *op, headrace_take_whole *take) {
+    struct side side = {.operation = *op, .take = take, .message = {.state = HR_NO_KEY}};
     side.network = aligned_alloc(64, (op->network->size + 63) / 64 * 64);
     if (side.network == NULL) {
         exit(2);
@@ -106,7 +109,8 @@ static void draw(struct strings *strings, const struct headrace_operation *op, b
     for (int role = HEADRACE_NONCE; role <= HEADRACE_TAG_IN; role++) {
         if (has(op, role)) {
             const bool none = is_empty && role == HEADRACE_INPUT && hr_message_allows(&op->strings[role], 0);
-            put(strings, role, NULL, none ? 0 : length(&op->strings[role]));
+            const bool usual = role == HEADRACE_NONCE && below(8) != 0 && hr_message_allows(&op->strings[role], NONCE);
+            put(strings, role, NULL, none ? 0 : usual ? NONCE : length(&op->strings[role]));
         }
     }
 }
@@ -146,6 +150,7 @@ static void move(struct side *side, struct side *spare) {
     headrace_message_copy(&side->operation, &spare->message, spare->network, &side->message, side->network);
     memset(from.network, FILL, side->operation.network->size);
     side->message = spare->message;
+    memcpy(side->key, spare->key, sizeof side->key);
     side->network = spare->network;
     spare->network = from.network;
 }
@@ -190,28 +195,25 @@ static uint32_t pieces(struct side *side, struct side *spare, const struct headr
 /* --- comparing ----------------------------------------------------------------------------------------------------- */
 
 /* A whole message as functions of projects take it: those that are usual have code of their own. */
-static uint32_t whole_message(const struct headrace_operation *op, struct headrace_message *message, void *network,
-                              const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+static uint32_t whole_message(struct side *side, const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    const struct headrace_operation *const op = &side->operation;
     uint32_t result;
-    if (hr_message_whole(op, message, network, strings, rooms, &result)) {
+    if (hr_message_whole(op, side->take, &side->message, side->network, strings, rooms, &result)) {
         return result;
     }
-    return hr_message_whole_other(op, message, network, strings, rooms);
+    return hr_message_whole_other(op, &side->message, side->network, strings, rooms);
 }
 
 /* How many messages of an operation differ. */
 static size_t compare(const struct one_case *one, size_t n_messages) {
     const struct headrace_operation *const op = *one->operation, *const making = one->maker == NULL ? NULL : *one->maker;
-    struct headrace_network network = *op->network;
-    struct side kept = side_of(op), spare = side_of(op), fresh = side_of(op);
-    struct side maker = side_of(making == NULL ? op : making);
+    struct side kept = side_of(op, *one->take == NULL ? NULL : counted), spare = side_of(op, NULL), fresh = side_of(op, *one->take);
+    struct side maker = side_of(making == NULL ? op : making, NULL);
     uint8_t key[256];
     const size_t n_key = (size_t)op->strings[HEADRACE_KEY].lengths[0].min;
     size_t n_differ = 0, n_ok = 0, n_refused = 0, n_others = 0, n_empty = 0;
     memset(n_answers, 0, sizeof n_answers);
-    original = op->network;
-    network.whole = network.whole == NULL ? NULL : counted;
-    kept.operation.network = &network;
+    original = *one->take;
     for (size_t at = 0; at < sizeof key; at++) {
         key[at] = (uint8_t)below(256);
     }
@@ -230,7 +232,7 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
             draw(&strings, making, n_empty != 0);
             make_room(&a, making, strings.at[HEADRACE_INPUT].n_bytes + AROUND, 0);
             if (headrace_message_key(&maker.operation, &maker.message, maker.network, key, n_key) != HEADRACE_OK ||
-                whole_message(&maker.operation, &maker.message, maker.network, strings.at, a.at) != HEADRACE_OK) {
+                whole_message(&maker, strings.at, a.at) != HEADRACE_OK) {
                 printf("%s: message %zu cannot be made\n", one->name, number);
                 return 1;
             }
@@ -264,7 +266,7 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
             printf("%s: no key\n", one->name);
             return 1;
         }
-        expected = whole_message(op, &fresh.message, fresh.network, strings.at, b.at);
+        expected = whole_message(&fresh, strings.at, b.at);
         /* A key begins anew what pieces took from the ways of whole messages. */
         if ((kept.message.state != HR_KEYED && kept.message.state != HR_NEW_KEY) || below(8) == 0) {
             (void)headrace_message_key(op, &kept.message, kept.network, key, n_key);
@@ -279,7 +281,7 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
         if (way == 5 && !op->single_chunk && !op->withholds) {
             result = pieces(&kept, &spare, own, a.at, own[HEADRACE_INPUT].n_bytes);
         } else {
-            result = whole_message(&kept.operation, &kept.message, kept.network, own, a.at);
+            result = whole_message(&kept, own, a.at);
         }
         same = result == expected;
         for (int role = HEADRACE_SECRET_NONCE_OUT; same && role < HEADRACE_ROLES; role++) {

@@ -240,7 +240,8 @@ fn print(
         let _ = write!(definitions, "extern const struct headrace_kernels {prefix}_kernels;\n\n");
     }
     let PrintedStates { transitions, states, whole, found } = writer.states(&loops);
-    let functions = writer.functions(!whole.is_empty());
+    let has_whole = !whole.is_empty();
+    let functions = writer.functions();
     let mut text = writer.loops_text(&loops, &found);
     let mut of_many = writer.of_many(&loops);
     let after = [transitions, states, whole, functions].concat();
@@ -260,7 +261,17 @@ fn print(
         }
     }
     let loops = report::of(&loops);
-    PrintedNetwork { declarations, definitions, of_many, fields: Default::default(), loops, kernels, refused }
+    PrintedNetwork {
+        declarations,
+        definitions,
+        of_many,
+        fields: Default::default(),
+        loops,
+        kernels,
+        refused,
+        leaves: scheduled.is_some(),
+        take_whole: has_whole.then(|| format!("{prefix}_any_whole")),
+    }
 }
 
 /// What all of it is printed from.

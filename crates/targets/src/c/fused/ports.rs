@@ -268,7 +268,7 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
     }
 
     /// The functions of the table.
-    pub(super) fn functions(&self, has_whole: bool) -> String {
+    pub(super) fn functions(&self) -> String {
         let prefix = self.prefix;
         let inner = self.behind.map(|behind| behind.inner);
         let mut text = String::new();
@@ -398,8 +398,8 @@ static void {prefix}_any_help(void *context, const struct headrace_helpers *help
         text.push_str(&self.run_helped());
         text.push_str(&self.lent());
         text.push_str(&self.stream());
-        let whole = if has_whole { format!("{prefix}_any_whole") } else { "NULL".to_owned() };
         text.push_str(&self.shown());
+        let has_left = self.behind.map_or("NULL".to_owned(), |_| format!("{prefix}_any_has_left"));
         let _ = write!(
             text,
             "const struct headrace_network {prefix}_network = {{
@@ -416,7 +416,7 @@ static void {prefix}_any_help(void *context, const struct headrace_helpers *help
     .control = {prefix}_any_control,
     .stream = {prefix}_any_stream,
     .help = {prefix}_any_help,
-    .whole = {whole},
+    .has_left = {has_left},
     .copy = {prefix}_any_copy
 }};
 ",

@@ -134,6 +134,11 @@ static uint32_t {prefix}_run_until_dry(struct {prefix} *s, uint64_t max_firings)
                 "    static const struct headrace_control none = {0};\n    (void)context;\n    return &none;\n",
             ),
         }
+        let has_left = self.behind.map_or(String::new(), |_| {
+            format!(
+                "static bool {prefix}_any_has_left(const void *context) {{\n    return ((const struct {prefix} *)context)->left != 0;\n}}\n\n"
+            )
+        });
         format!(
             "static void {prefix}_any_inspect(const void *context, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{
     (void)context;
@@ -150,7 +155,7 @@ static void {prefix}_any_firings(const void *context, uint64_t *counts) {{
 static const struct headrace_control *{prefix}_any_control(const void *context) {{
 {control}}}
 
-"
+{has_left}"
         )
     }
 }

@@ -41,6 +41,10 @@ pub struct PrintedNetwork {
     pub kernels: Vec<Items>,
     /// Why the others have none, where devices were asked for.
     pub refused: Vec<String>,
+    /// Whether it may leave its automaton.
+    pub leaves: bool,
+    /// The function for whole messages, where there is one.
+    pub take_whole: Option<String>,
 }
 
 /// The fields of a context that hold the state of a network.
@@ -194,6 +198,8 @@ pub fn print(
         loops: Vec::new(),
         kernels: Vec::new(),
         refused: Vec::new(),
+        leaves: false,
+        take_whole: None,
     }
 }
 

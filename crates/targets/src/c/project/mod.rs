@@ -87,12 +87,12 @@ pub fn of_operations(
         return small::of_operations(name, title, operations, answers, options, fills.as_ref(), on_operation);
     }
     let name = identifier(name);
-    let Networks { mut files, on_device } =
+    let Networks { mut files, on_device, leaves } =
         networks(operations, options, on_operation, &network_prefix, &shape::source)?;
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     let head = head(options);
-    add_headers(&mut files, &head, &name, title, operations);
+    add_headers(&mut files, &head, &name, title, operations, &leaves);
     let test = answers::of_operations(
         &head,
         &name,
@@ -117,6 +117,8 @@ pub(crate) struct Networks {
     pub(crate) files: Files,
     /// What a device runs of each, a line for readers, where there are kernels for one.
     pub(crate) on_device: Vec<String>,
+    /// Whether each may leave its automaton.
+    pub(crate) leaves: Vec<bool>,
 }
 
 /// The sources of the networks of operations, each under its prefix and with what is put behind it: where compilers see
@@ -126,7 +128,7 @@ pub(crate) fn networks(
     options: &Options,
     on_operation: &OnOperation<'_>,
     prefix: &(dyn Fn(&OperationSpec) -> String + Sync),
-    behind: &dyn Fn(&OperationSpec, &Network, shape::Part) -> String,
+    behind: &dyn Fn(&OperationSpec, &Network, shape::Front) -> String,
 ) -> Result<Networks, Vec<Diagnostic>> {
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let held = held::held(spec, network).map(Arc::new);
@@ -143,18 +145,21 @@ pub(crate) fn networks(
         on_operation(spec, refused);
         emission
     };
-    let mut printed = Networks { files: Files::new(), on_device: Vec::new() };
+    let mut printed = Networks { files: Files::new(), on_device: Vec::new(), leaves: Vec::new() };
     let mut problems = Vec::new();
     for (emission, (spec, network)) in on_all_processors(operations, emitted).into_iter().zip(operations) {
         match emission {
             Ok(mut emission) => {
                 let of_many = emission.files.get_mut(&file_of_many(&prefix(spec)));
                 let part = if of_many.is_some() { shape::Part::OfOne } else { shape::Part::All };
+                let front = shape::Front { part, leaves: emission.leaves, take_whole: emission.take_whole.as_deref() };
                 if let Some(source) = of_many {
-                    source.extend(behind(spec, network, shape::Part::OfMany).into_bytes());
+                    let front = shape::Front { part: shape::Part::OfMany, ..front };
+                    source.extend(behind(spec, network, front).into_bytes());
                 }
                 let source = emission.files.entry(format!("{}.c", prefix(spec))).or_default();
-                source.extend(behind(spec, network, part).into_bytes());
+                source.extend(behind(spec, network, front).into_bytes());
+                printed.leaves.push(emission.leaves);
                 add_kernels(&mut emission, options);
                 printed
                     .on_device
@@ -202,8 +207,9 @@ pub(crate) fn add_headers(
     name: &str,
     title: &str,
     operations: &[(&OperationSpec, &Network)],
+    leaves: &[bool],
 ) {
-    let headers = shape::headers(head, name, title, operations);
+    let headers = shape::headers(head, name, title, operations, leaves);
     files.extend(headers.into_iter().map(|(name, text)| (format!("src/{name}.h"), text.into_bytes())));
 }
 

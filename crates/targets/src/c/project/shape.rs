@@ -23,23 +23,27 @@ pub(crate) fn headers(
     name: &str,
     title: &str,
     operations: &[(&OperationSpec, &Network)],
+    leaves: &[bool],
 ) -> Vec<(String, String)> {
-    let mut of_sets: Vec<(String, Vec<(&OperationSpec, &Network)>)> = Vec::new();
-    for &(spec, network) in operations {
+    let mut of_sets: Vec<(String, Vec<(&OperationSpec, &Network)>, Vec<bool>)> = Vec::new();
+    for (&(spec, network), &leaves) in operations.iter().zip(leaves) {
         let set = set_name(&spec.set);
-        match of_sets.iter_mut().find(|(other, _)| *other == set) {
-            Some((_, listed)) => listed.push((spec, network)),
-            None => of_sets.push((set, vec![(spec, network)])),
+        match of_sets.iter_mut().find(|(other, ..)| *other == set) {
+            Some((_, listed, of_listed)) => {
+                listed.push((spec, network));
+                of_listed.push(leaves);
+            }
+            None => of_sets.push((set, vec![(spec, network)], vec![leaves])),
         }
     }
     let whole = match &of_sets[..] {
-        [(only, _)] if only == name => None,
-        _ => Some((name.to_owned(), includes(head, name, title, of_sets.iter().map(|(set, _)| set.as_str())))),
+        [(only, ..)] if only == name => None,
+        _ => Some((name.to_owned(), includes(head, name, title, of_sets.iter().map(|(set, ..)| set.as_str())))),
     };
-    let of_sets = of_sets.into_iter().map(|(set, operations)| {
+    let of_sets = of_sets.into_iter().map(|(set, operations, leaves)| {
         let own = operations.first().map(|(spec, _)| format!("{}, {}", spec.title, spec.set));
         let title = own.filter(|_| whole.is_some()).unwrap_or_else(|| title.to_owned());
-        let text = header_of(head, &set, &title, &operations, None);
+        let text = header_of(head, &set, &title, &operations, Contexts::Fast(&leaves));
         (set, text)
     });
     let of_sets: Vec<(String, String)> = of_sets.collect();
@@ -62,7 +66,32 @@ pub(super) fn small_header(
     operations: &[(&OperationSpec, &Network)],
     contexts: &[&str],
 ) -> String {
-    header_of(head, name, title, operations, Some(contexts))
+    header_of(head, name, title, operations, Contexts::Small(contexts))
+}
+
+/// The contexts of some operations.
+#[derive(Clone, Copy)]
+enum Contexts<'a> {
+    /// Whether the network of each may leave its automaton.
+    Fast(&'a [bool]),
+    /// Those of microcontrollers, by the names of their types.
+    Small(&'a [&'a str]),
+}
+
+impl Contexts<'_> {
+    /// The type of the network of an operation, and what stands behind it.
+    fn fields(&self, at: usize, spec: &OperationSpec) -> (String, String) {
+        match self {
+            Contexts::Small(names) => (names[at].to_owned(), super::small::fields(spec)),
+            Contexts::Fast(leaves) => {
+                let key = match key_room(spec, leaves[at]) {
+                    0 => String::new(),
+                    room => format!("    uint8_t key[{room}];\n"),
+                };
+                (network_prefix(spec), format!("    struct headrace_message message;\n{key}"))
+            }
+        }
+    }
 }
 
 /// The header of some operations.
@@ -71,16 +100,17 @@ fn header_of(
     name: &str,
     title: &str,
     operations: &[(&OperationSpec, &Network)],
-    small: Option<&[&str]>,
+    contexts: Contexts,
 ) -> String {
+    let is_small = matches!(contexts, Contexts::Small(_));
     let guard = format!("{}_H", name.to_uppercase());
     let mut text = format!(
         "{head}/* {}. What the functions return stands in headrace_message.h. */\n#ifndef {guard}\n#define {guard}\n\n#include \"headrace_message.h\"\n",
         comment(title)
     );
-    match small {
-        Some(_) => drop(writeln!(text, "#include \"{name}_networks.h\"")),
-        None => {
+    match contexts {
+        Contexts::Small(_) => drop(writeln!(text, "#include \"{name}_networks.h\"")),
+        Contexts::Fast(_) => {
             for (spec, _) in operations {
                 let _ = writeln!(text, "#include \"{}.h\"", network_prefix(spec));
             }
@@ -89,26 +119,20 @@ fn header_of(
     text.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     for (at, (spec, network)) in operations.iter().enumerate() {
         let op = operation_prefix(spec);
-        let own = network_prefix(spec);
+        let (network_type, fields) = contexts.fields(at, spec);
         let _ = write!(
             text,
             "\n/* --- {op}: {} --- */\n\n/* A context. It may hold secrets until `{op}_clear`. */\nstruct {op}_context {{\n    \
-             struct {} network;\n{}}};\n",
-            comment(&spec.title),
-            small.map_or(own.as_str(), |contexts| contexts[at]),
-            if small.is_some() {
-                super::small::fields(spec)
-            } else {
-                "    struct headrace_message message;\n".to_owned()
-            }
+             struct {network_type} network;\n{fields}}};\n",
+            comment(&spec.title)
         );
         text.push_str(&constants(spec, &op));
-        let functions = if small.is_some() { crate::operation::methods(spec) } else { functions(spec) };
+        let functions = if is_small { crate::operation::methods(spec) } else { functions(spec) };
         for function in functions {
             let _ = write!(
                 text,
                 "\n/* {}{} */\n{};\n",
-                if small.is_some() {
+                if is_small {
                     super::small::describe(spec, network, function, &op)
                 } else {
                     describe(spec, function, &op)
@@ -306,6 +330,33 @@ fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
     format!("uint32_t {op}_many(\n    {})", listed.join(",\n    "))
 }
 
+/// What functions of an operation stand behind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Front<'a> {
+    /// Which of them stand there.
+    pub(crate) part: Part,
+    /// Whether the network may leave its automaton.
+    pub(crate) leaves: bool,
+    /// Its function for whole messages, where there is one.
+    pub(crate) take_whole: Option<&'a str>,
+}
+
+impl Front<'static> {
+    /// A network that has no automaton to leave.
+    pub(crate) const PLAIN: Self = Self { part: Part::All, leaves: false, take_whole: None };
+}
+
+/// Bytes for the key in the context of an operation: where the network may leave its automaton, a key that is given again
+/// leads back into it. Longer keys than this are not held.
+fn key_room(spec: &OperationSpec, leaves: bool) -> u64 {
+    let goes_on = [Role::Seed, Role::Entropy, Role::Blocks].into_iter().any(|role| spec.input(role).is_some());
+    let keyed = spec.input(Role::Rekey).and(spec.input(Role::Key)).filter(|_| leaves && !goes_on);
+    keyed.map_or(0, |key| key.sizes.max().min(MOST_KEY_BYTES))
+}
+
+/// Bytes of the longest key that a context holds.
+const MOST_KEY_BYTES: u64 = 64;
+
 /// Which functions of an operation a source file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -318,21 +369,22 @@ pub(crate) enum Part {
 }
 
 /// Functions of an operation, to be put behind its network.
-pub(crate) fn source(spec: &OperationSpec, network: &Network, part: Part) -> String {
+pub(crate) fn source(spec: &OperationSpec, network: &Network, front: Front) -> String {
+    let part = front.part;
     let set = set_name(&spec.set);
     let mut text = format!("\n#include \"{set}.h\"\n#include \"headrace_whole.h\"\n");
     let op = operation_prefix(spec);
     if part == Part::All && functions(spec).contains(&Function::Many) {
         let _ = writeln!(text, "#define {}_streams NULL", network_prefix(spec));
     }
-    table(&mut text, "static ", &op, spec, network);
+    table(&mut text, "static ", &op, spec, network, key_room(spec, front.leaves));
     let wanted = |function: &Function| match part {
         Part::All => true,
         Part::OfOne => *function != Function::Many,
         Part::OfMany => *function == Function::Many,
     };
     for function in functions(spec).into_iter().filter(wanted) {
-        body(&mut text, &op, spec, function);
+        body(&mut text, &op, spec, function, front.take_whole);
     }
     if part == Part::OfMany {
         return text;
@@ -352,7 +404,8 @@ pub(crate) fn described(spec: &OperationSpec, network: &Network) -> String {
     let op = operation_prefix(spec);
     let mut text =
         format!("\n#include \"headrace_message.h\"\n\nextern const struct headrace_operation {op}_operation;\n");
-    table(&mut text, "", &op, spec, network);
+    // Providers hold keys themselves.
+    table(&mut text, "", &op, spec, network, 0);
     text
 }
 
@@ -362,7 +415,7 @@ pub(crate) fn constant(role: &str) -> String {
 }
 
 /// The table that says which ports an operation has.
-fn table(text: &mut String, storage: &str, op: &str, spec: &OperationSpec, network: &Network) {
+fn table(text: &mut String, storage: &str, op: &str, spec: &OperationSpec, network: &Network, key_room: u64) {
     let operation = Operation::of(spec, network);
     let number = |port: Option<usize>| port.map_or("HEADRACE_NO_PORT".into(), |port| port.to_string());
     let mut strings = String::new();
@@ -389,7 +442,7 @@ fn table(text: &mut String, storage: &str, op: &str, spec: &OperationSpec, netwo
         text,
         "\n{storage}const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    .roles = {},\n    \
          .rekey = {},\n    .decrypt = {},\n    .reseed = {},\n    .blocks = {},\n    .verified = {},\n    .most_words = {}u,\n    .block_bytes = {},\n    .decrypts = {},\n    \
-         .single_chunk = {},\n    .withholds = {},\n}};\n",
+         .single_chunk = {},\n    .withholds = {},\n    .key_at = {},\n    .key_room = {key_room}\n}};\n",
         network_prefix(spec),
         if roles.is_empty() { "0".into() } else { roles.join(" | ") },
         number(operation.rekey),
@@ -401,7 +454,11 @@ fn table(text: &mut String, storage: &str, op: &str, spec: &OperationSpec, netwo
         operation.block_bytes,
         operation.decrypts,
         operation.single_chunk,
-        operation.withholds
+        operation.withholds,
+        match key_room {
+            0 => "0".to_owned(),
+            _ => format!("offsetof(struct {op}_context, key) - offsetof(struct {op}_context, message)"),
+        }
     );
 }
 
@@ -411,9 +468,12 @@ fn range(Lengths { min, max, multiple }: &Lengths) -> String {
 }
 
 /// A function: its strings by role, and the call of the one that does the work.
-fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
+fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, take_whole: Option<&str>) {
     let listed = parameters(spec, function);
-    let context = format!("&{op}_operation, &context->message, &context->network");
+    let table = format!("&{op}_operation");
+    let rest = "&context->message, &context->network";
+    let context = format!("{table}, {rest}");
+    let take = take_whole.unwrap_or("NULL");
     let (mut given, mut rooms) = (String::new(), String::new());
     for Parameter { constant: role, name, port } in &listed {
         let constant = constant(role);
@@ -462,7 +522,7 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
             });
             let given: String = given.collect();
             format!(
-                "{strings}{}    uint32_t result;\n    if (hr_message_whole({context}, strings, rooms, &result)) {{\n        return result;\n    }}\n    return {op}_message_others(context{given});\n",
+                "{strings}{}    uint32_t result;\n    if (hr_message_whole({table}, {take}, {rest}, strings, rooms, &result)) {{\n        return result;\n    }}\n    return {op}_message_others(context{given});\n",
                 array("room", "rooms", &rooms)
             )
         }

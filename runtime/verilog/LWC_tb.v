@@ -3,6 +3,7 @@
 
 module LWC_tb;
   localparam MOST = WORDS;
+  localparam EOF = -1;
 
   reg clk = 0;
   reg rst = 1;
@@ -18,11 +19,10 @@ module LWC_tb;
   wire pdi_ready, sdi_ready, do_valid, do_last;
   wire [31:0] do_data;
 
-  integer stall, seed, told, file, got;
+  integer stall, seed, told, file, char;
   reg [31:0] random;
   reg go;
-  reg [8*512-1:0] row;
-  reg [8*8-1:0] name;
+  reg there, status;
   reg [31:0] word;
   integer passed = 0, failed = 0, cycles = 0, begun = 0, idle = 0, resting = 0;
   reg wrong = 0;
@@ -36,13 +36,38 @@ module LWC_tb;
 
   always #5 clk = ~clk;
 
-  task open(input [8*64-1:0] path);
+  // The next word of the file, and whether it is a status. Lines of words are NAME = WORD; all others are for readers.
+  task next_word;
+    begin
+      there = 0;
+      char = $fgetc(file);
+      while (char != EOF && !there) begin
+        if (char >= "A" && char <= "Z") begin
+          status = char == "S";
+          word = 0;
+          while (char != "=") char = $fgetc(file);
+          while (char != "\n" && char != EOF) begin
+            if (char >= "0" && char <= "9") word = {word[27:0], char[3:0]};
+            if (char >= "A" && char <= "F") word = {word[27:0], char[3:0] + 4'd9};
+            char = $fgetc(file);
+          end
+          there = 1;
+        end else begin
+          while (char != "\n" && char != EOF) char = $fgetc(file);
+          char = $fgetc(file);
+        end
+      end
+    end
+  endtask
+
+  task open(input [8*16-1:0] path);
     begin
       file = $fopen(path, "r");
       if (file == 0) begin
         $display("%0s is not found from here: operation lwc: 0 passed, 1 failed", path);
         $finish;
       end
+      next_word;
     end
   endtask
 
@@ -52,30 +77,24 @@ module LWC_tb;
     if (!$value$plusargs("cycles=%d", told)) told = 0;
     random = seed * 32'd747796405 + 32'd2891336453;
     open("kat/pdi.txt");
-    while ($fgets(row, file) != 0) begin
-      got = $sscanf(row, "%s = %h", name, word);
-      if (got == 2) begin
-        pdi[pdi_end] = word;
-        pdi_end = pdi_end + 1;
-      end
+    while (there) begin
+      pdi[pdi_end] = word;
+      pdi_end = pdi_end + 1;
+      next_word;
     end
     $fclose(file);
     open("kat/sdi.txt");
-    while ($fgets(row, file) != 0) begin
-      got = $sscanf(row, "%s = %h", name, word);
-      if (got == 2) begin
-        sdi[sdi_end] = word;
-        sdi_end = sdi_end + 1;
-      end
+    while (there) begin
+      sdi[sdi_end] = word;
+      sdi_end = sdi_end + 1;
+      next_word;
     end
     $fclose(file);
     open("kat/do.txt");
-    while ($fgets(row, file) != 0) begin
-      got = $sscanf(row, "%s = %h", name, word);
-      if (got == 2) begin
-        expected[expected_end] = {name[23:0] == "STT", word};
-        expected_end = expected_end + 1;
-      end
+    while (there) begin
+      expected[expected_end] = {status, word};
+      expected_end = expected_end + 1;
+      next_word;
     end
     $fclose(file);
   end

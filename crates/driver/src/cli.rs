@@ -552,6 +552,9 @@ pub struct BuildArgs {
     /// How networks become hardware.
     #[command(flatten)]
     pub hardware: HardwareArgs,
+    /// In hardware: what a core has at its ports
+    #[arg(long, value_enum, default_value = "stream")]
+    pub shape: ShapeName,
     /// Choose how loops are written by measuring them here; what is found is remembered for this processor
     #[arg(long)]
     pub tune: bool,
@@ -796,6 +799,24 @@ pub struct SynthArgs {
     /// Install Yosys and nextpnr from PyPI into a virtual environment of this user
     #[arg(long)]
     pub install: bool,
+}
+
+/// What a core of hardware has at its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ShapeName {
+    /// A stream with valid and ready for each port of the network
+    Stream,
+    /// The LWC hardware API with words of 32 bits: authenticated ciphers, both directions in one core, and hash functions
+    Lwc,
+}
+
+impl From<ShapeName> for headrace::build::Shape {
+    fn from(name: ShapeName) -> Self {
+        match name {
+            ShapeName::Stream => Self::Stream,
+            ShapeName::Lwc => Self::Lwc,
+        }
+    }
 }
 
 /// How networks become hardware.

@@ -11,6 +11,7 @@
 //! | [`vectors`] | the reader of known-answer files |
 //! | [`framing`] | messages to tokens and back |
 //! | [`known_answers`] | records to calls and expectations |
+//! | [`lwc`] | cores with the LWC hardware API: which operations make one, messages as words at its ports |
 
 // A diagnostic is made once, where something is refused, and moved a few times: boxing it would only cost clarity.
 #![allow(clippy::result_large_err)]
@@ -20,6 +21,7 @@ pub mod formula;
 pub mod framing;
 pub mod instantiation;
 pub mod known_answers;
+pub mod lwc;
 pub mod manifest;
 pub mod mapping;
 mod monte_carlo;

@@ -36,6 +36,7 @@ use contender::Contender;
 use device::Dialect;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
+use headrace_library::lwc::{Core, Script};
 use headrace_source::Diagnostic;
 use project::{Files, KnownAnswer, OnOperation, Recording};
 use toolchain::Toolchain;
@@ -67,6 +68,9 @@ pub type OfOperations = fn(
     &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>>;
 
+/// A project for a core with the LWC hardware API: its title, the core, its network, and messages for its test.
+pub type OfLwc = fn(&str, &Core<'_>, &Network, &Script, &c::Options) -> Result<Files, Vec<Diagnostic>>;
+
 /// A target language, for those who list and choose.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
@@ -95,6 +99,8 @@ pub struct Target {
     pub of_network: Option<OfNetwork>,
     /// Makes a project for operations.
     pub of_operations: OfOperations,
+    /// Makes a project for a core with the LWC hardware API.
+    pub of_lwc: Option<OfLwc>,
     /// How its projects take part in measurements beside what users of its language have.
     pub contender: Option<Contender>,
 }
@@ -119,6 +125,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(c::project::of_network),
         of_operations: c::project::of_operations,
+        of_lwc: None,
         contender: None,
     },
     Target {
@@ -134,6 +141,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(llvm::project::of_network),
         of_operations: llvm::project::of_operations,
+        of_lwc: None,
         contender: Some(llvm::contender::CONTENDER),
     },
     Target {
@@ -149,6 +157,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(rust::project::of_network),
         of_operations: rust::project::of_operations,
+        of_lwc: None,
         contender: Some(rust::contender::CONTENDER),
     },
     Target {
@@ -164,6 +173,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(wasm::project::of_network),
         of_operations: wasm::project::of_operations,
+        of_lwc: None,
         contender: Some(wasm::contender::CONTENDER),
     },
     Target {
@@ -179,6 +189,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(cpp::project::of_network),
         of_operations: cpp::project::of_operations,
+        of_lwc: None,
         contender: Some(cpp::contender::CONTENDER),
     },
     Target {
@@ -194,6 +205,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(java::project::of_network),
         of_operations: java::project::of_operations,
+        of_lwc: None,
         contender: Some(java::contender::CONTENDER),
     },
     Target {
@@ -209,6 +221,7 @@ pub const ALL: &[Target] = &[
         offers: openssl::offers,
         of_network: None,
         of_operations: openssl::of_operations,
+        of_lwc: None,
         contender: None,
     },
     Target {
@@ -224,6 +237,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(promela::project::of_network),
         of_operations: promela::project::of_operations,
+        of_lwc: None,
         contender: None,
     },
     Target {
@@ -239,6 +253,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(xlim::project::of_network),
         of_operations: xlim::project::of_operations,
+        of_lwc: None,
         contender: None,
     },
     Target {
@@ -257,6 +272,9 @@ pub const ALL: &[Target] = &[
             let title = format!("{title} ({name})");
             verilog::project::VERILOG.of_operations(&title, operations, known, options, on_operation)
         },
+        of_lwc: Some(|title, core, network, script, options| {
+            verilog::project::VERILOG.of_lwc(title, core, network, script, options)
+        }),
         contender: None,
     },
     Target {
@@ -277,6 +295,9 @@ pub const ALL: &[Target] = &[
             let title = format!("{title} ({name})");
             vhdl::project::VHDL.of_operations(&title, operations, known, options, on_operation)
         },
+        of_lwc: Some(|title, core, network, script, options| {
+            vhdl::project::VHDL.of_lwc(title, core, network, script, options)
+        }),
         contender: None,
     },
     Target {
@@ -297,6 +318,7 @@ pub const ALL: &[Target] = &[
             let options = device::options(options, Dialect::OpenCl);
             c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
+        of_lwc: None,
         contender: Some(device::contender::OPENCL),
     },
     Target {
@@ -317,6 +339,7 @@ pub const ALL: &[Target] = &[
             let options = device::options(options, Dialect::Cuda);
             c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
+        of_lwc: None,
         contender: Some(device::contender::CUDA),
     },
 ];

@@ -66,6 +66,7 @@ fn wanted(arguments: &BuildArgs) -> Outcome<Build> {
         main: arguments.main,
         tune: arguments.tune,
         hardware: arguments.hardware.options(),
+        shape: arguments.shape.into(),
         left_out: left_out(arguments)?,
         ..Build::new(target(&arguments.target)?, &[])
     })

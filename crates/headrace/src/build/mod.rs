@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod fills;
+mod lwc;
 mod names;
 mod operations;
 pub mod recording;
@@ -23,6 +24,16 @@ use headrace_targets::c::small::Fills;
 use headrace_targets::project::Files;
 use headrace_transform::passes::manager::{LeftOut, leave_out};
 use std::sync::Arc;
+
+/// What a core of hardware has at its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// A stream, with valid and ready, for each port of its network.
+    #[default]
+    Stream,
+    /// The LWC hardware API: authenticated ciphers in both directions, and hash functions.
+    Lwc,
+}
 
 /// What is built. Errors call its fields as the options of `headrace build`, which have their names.
 #[derive(Clone, Debug)]
@@ -53,6 +64,8 @@ pub struct Build {
     pub tune: bool,
     /// How networks become hardware; FIFOs have the capacity from above.
     pub hardware: headrace_hardware::Options,
+    /// What hardware has at its ports.
+    pub shape: Shape,
     /// Passes that are left out, to find the one at fault: of all that this process compiles from then on.
     pub left_out: LeftOut,
 }
@@ -89,6 +102,7 @@ impl Build {
             main: false,
             tune: false,
             hardware: headrace_hardware::Options::default(),
+            shape: Shape::default(),
             left_out: LeftOut::default(),
         }
     }
@@ -116,7 +130,8 @@ impl Build {
         if self.small && target.name != "c" {
             return Err(Error::usage(format!("--small: target {} makes nothing small; c does", target.name)));
         }
-        let hardware = hardware_words(&self.hardware);
+        let mut hardware = hardware_words(&self.hardware);
+        hardware.extend(self.shape_words());
         if !hardware.is_empty() && !matches!(target.name, "verilog" | "vhdl") {
             let what = hardware.join(" ");
             return Err(Error::usage(format!("{what}: target {} makes no hardware; verilog and vhdl do", target.name)));
@@ -125,6 +140,11 @@ impl Build {
             return Err(Error::usage("--passes, --pass-limit: small code goes through no passes"));
         }
         Ok(())
+    }
+
+    /// The words of a command line that ask for the ports.
+    fn shape_words(&self) -> Option<String> {
+        (self.shape == Shape::Lwc).then(|| "--shape lwc".to_owned())
     }
 
     fn leaves_out(&self) -> bool {
@@ -147,6 +167,7 @@ impl Build {
         words.extend(self.main.then(|| "--main".to_owned()));
         words.extend(self.tune.then(|| "--tune".to_owned()));
         words.extend(hardware_words(&self.hardware));
+        words.extend(self.shape_words());
         let passes: Vec<String> = self.left_out.passes.iter().map(|name| format!("-{name}")).collect();
         words.extend((!passes.is_empty()).then(|| format!("--passes={}", passes.join(","))));
         words.extend(self.left_out.limit.map(|limit| format!("--pass-limit {limit}")));
@@ -222,6 +243,11 @@ impl Workspace {
                 ));
             }
             [network] if !is_of_library(&library, network) => {
+                if build.shape == Shape::Lwc {
+                    return Err(Error::usage(
+                        "--shape lwc is for parameter sets of the library, whose ports it knows; networks have streams",
+                    ));
+                }
                 if build.name.is_some() {
                     return Err(Error::usage(
                         "--name is for parameter sets of the library; a network has its own name",
@@ -255,7 +281,10 @@ impl Workspace {
             networks => {
                 let sets = sets_of(&library, networks, target)?;
                 let name = names::project_name(build, &sets)?;
-                self.build_operations(&library, &sets, &name, build, told)?
+                match build.shape {
+                    Shape::Stream => self.build_operations(&library, &sets, &name, build, told)?,
+                    Shape::Lwc => self.build_lwc(&library, &sets, &name, build, told)?,
+                }
             }
         };
         headrace_targets::notes(&files).into_iter().for_each(|line| self.remark(Remark::Note(line)));

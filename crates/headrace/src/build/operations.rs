@@ -13,7 +13,7 @@ use headrace_targets::project::{Files, KnownAnswer};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An operation as the target offers it, with its network.
-type Offered = (OperationSpec, Arc<Network>);
+pub(super) type Offered = (OperationSpec, Arc<Network>);
 
 impl Workspace {
     /// The operations of parameter sets that are asked for, or all that have a place in the target.
@@ -107,7 +107,12 @@ impl Workspace {
 
     /// Known answers for the test of a project: published ones, and what the interpreter makes of typical messages where
     /// nobody has published any.
-    fn answers_for(&mut self, library: &Library, offered: &[Offered], build: &Build) -> Result<Vec<KnownAnswer>> {
+    pub(super) fn answers_for(
+        &mut self,
+        library: &Library,
+        offered: &[Offered],
+        build: &Build,
+    ) -> Result<Vec<KnownAnswer>> {
         if !build.target.known_answers {
             return Ok(Vec::new());
         }

@@ -2,10 +2,12 @@
 //!
 //! | file | what is there |
 //! | --- | --- |
+//! | `lwc` | cores with the LWC hardware API |
 //! | `project` | folders: designs of networks with what builds and tests them |
 //! | `statements` | the walk over statements of processes |
 //! | `tokens` | known answers as files of tokens, which benches read |
 
+mod lwc;
 mod project;
 mod statements;
 mod tokens;
@@ -16,6 +18,7 @@ use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::framing::{Message as Strings, MessageWriter, Tokens};
 use headrace_rtl::Bits;
+pub(crate) use lwc::Texts as LwcTexts;
 pub(crate) use project::{Language, Part, notes};
 pub(crate) use statements::{Statements, Words, block};
 pub(crate) use tokens::{Message, Stream, first_count, streams_of, token_files};

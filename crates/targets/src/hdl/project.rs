@@ -12,7 +12,7 @@ use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
 /// The first line of files.
-fn head(options: &Options) -> String {
+pub(super) fn head(options: &Options) -> String {
     format!("Made by `{}`. Changes here will be lost.", options.command.replace('\n', " "))
 }
 
@@ -21,7 +21,7 @@ fn head(options: &Options) -> String {
 /// # Errors
 ///
 /// What has no place in hardware, with where it stands.
-fn design(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
+pub(super) fn design(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
     let datapath = if options.fused { options.hardware.datapath } else { Datapath::Never };
     lower(network, &headrace_hardware::Options { fifo_tokens: options.fifo_tokens, datapath, ..options.hardware })
 }
@@ -49,7 +49,7 @@ fn prints(module: &Module) -> bool {
 }
 
 impl Part {
-    fn of(design: &Design, folder: &str, about: String) -> Part {
+    pub(super) fn of(design: &Design, folder: &str, about: String) -> Part {
         let modules: Vec<String> = design.modules.iter().map(|module| module.name.clone()).collect();
         Part {
             folder: folder.to_owned(),
@@ -98,6 +98,10 @@ pub(crate) struct Language {
     pub(crate) commands: &'static str,
     /// What FuseSoC can do with a design.
     pub(crate) targets: fn(&Part) -> String,
+    /// What begins a comment.
+    pub(crate) comment: &'static str,
+    /// The LWC hardware API.
+    pub(crate) lwc: super::lwc::Texts,
 }
 
 impl Language {
@@ -122,7 +126,8 @@ impl Language {
         };
         let part = self.part((&design, network), part, &name, &messages, options, &mut files);
         let title = part.top.clone();
-        self.frame(&title, &[network], &[part], options, &mut files);
+        let text = ports_text(&[network], std::slice::from_ref(&part), self.ending);
+        self.frame(&title, &text, &[part], options, &mut files);
         Ok(files)
     }
 
@@ -163,7 +168,7 @@ impl Language {
         if !problems.is_empty() {
             return Err(problems);
         }
-        self.frame(title, &networks, &parts, options, &mut files);
+        self.frame(title, &ports_text(&networks, &parts, self.ending), &parts, options, &mut files);
         Ok(files)
     }
 
@@ -186,8 +191,8 @@ impl Language {
         part
     }
 
-    /// What builds, tests and describes the designs of some networks.
-    fn frame(&self, title: &str, networks: &[&Network], parts: &[Part], options: &Options, files: &mut Files) {
+    /// What builds, tests and describes some designs. `text` is what the README says of them.
+    pub(super) fn frame(&self, title: &str, text: &str, parts: &[Part], options: &Options, files: &mut Files) {
         let head = head(options);
         let shared = (self.shared)(&head);
         for part in parts {
@@ -195,11 +200,10 @@ impl Language {
         }
         files.extend(shared);
         let readme = format!(
-            "# {title}\n\n{}, made by `{}`.\n\n```\n{}```\n\n{}",
+            "# {title}\n\n{}, made by `{}`.\n\n```\n{}```\n\n{text}",
             self.name,
             options.command.replace('\n', " "),
-            self.commands,
-            ports_text(networks, parts, self.ending)
+            self.commands
         );
         files.insert("README.md".into(), readme.into_bytes());
         files.insert("Makefile".into(), (self.makefile)(parts, &head).into_bytes());

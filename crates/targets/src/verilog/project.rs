@@ -2,7 +2,7 @@
 
 use super::bench::bench;
 use super::modules;
-use crate::hdl::{Language, Part};
+use crate::hdl::{Language, LwcTexts, Part};
 use crate::project::Files;
 use std::fmt::Write as _;
 
@@ -20,6 +20,16 @@ pub(crate) const VERILOG: Language = Language {
                make wave                 # a waveform in build/, with names of states, by Icarus; STALL=0 is without stalls\n\
                headrace synth FOLDER     # LUTs and clock frequency of what lies in FOLDER/rtl, by Yosys and nextpnr\n",
     targets,
+    comment: "//",
+    lwc: LwcTexts {
+        top: include_str!("../../../../runtime/verilog/LWC.v"),
+        bench: include_str!("../../../../runtime/verilog/LWC_tb.v"),
+        with_keys: ["    .Sdi_data_i(sdi_data),\n    .Sdi_valid_i(sdi_valid),\n    .Sdi_ready_o(sdi_ready),\n", ""],
+        without_keys: [
+            "",
+            "  // There are no keys.\n  wire unused = &{1'b0, sdi_data, sdi_valid};\n  assign sdi_ready = 1'b0 & unused;\n",
+        ],
+    },
 };
 
 /// A file of `make` that tests the designs with Icarus or Verilator.

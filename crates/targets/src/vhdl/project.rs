@@ -3,7 +3,7 @@
 use super::bench::bench;
 use super::names::plain;
 use super::{PACKAGE, modules};
-use crate::hdl::{Language, Part};
+use crate::hdl::{Language, LwcTexts, Part};
 use crate::project::Files;
 use std::fmt::Write as _;
 
@@ -17,6 +17,16 @@ pub(crate) const VHDL: Language = Language {
     makefile,
     commands: "make test   # known answers, with stalls by chance, on GHDL\n",
     targets,
+    comment: "--",
+    lwc: LwcTexts {
+        top: include_str!("../../../../runtime/vhdl/LWC.vhd"),
+        bench: include_str!("../../../../runtime/vhdl/LWC_tb.vhd"),
+        with_keys: [
+            "      Sdi_data_i => sdi_data,\n      Sdi_valid_i => sdi_valid,\n      Sdi_ready_o => sdi_ready,\n",
+            "",
+        ],
+        without_keys: ["", "  -- There are no keys.\n  sdi_ready <= '0';\n"],
+    },
 };
 
 /// Where the package of functions lies.

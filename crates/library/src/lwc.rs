@@ -1,0 +1,316 @@
+//! The LWC hardware API: which operations of a parameter set make a core with it, and messages as words at its ports.
+//!
+//! The API (GMU, "Hardware API for Lightweight Cryptography", version 1.2; its predecessor is IACR ePrint 2016/626) has three streams
+//! of 32-bit words: public data and instructions in (`pdi`), keys in (`sdi`), and data out (`do`). A message is an instruction and
+//! segments; a segment is a header of type, flags and length in bytes, and its data in words, the first byte in the top bits, the
+//! last word filled up with zeros. What a core must be able to do follows from the roles and sizes of the ports of its operations.
+
+use crate::catalog::{Framing, OperationSpec};
+use crate::instantiation::Instantiation;
+use crate::manifest::Shape;
+use crate::{PortSpec, Role};
+use std::fmt::Write as _;
+
+/// Most bytes of a segment. Strings of messages that are made here are segments, each of them.
+pub const MAX_SEGMENT_BYTES: usize = 0xffff;
+
+/// The length of nonces where several are legal: RFC 5116, section 3.2, recommends it.
+const USUAL_NONCE_BYTES: u64 = 12;
+
+/// Instructions and status words, in the top four bits.
+const ENCRYPT: u32 = 0x2;
+const DECRYPT: u32 = 0x3;
+const LOAD_KEY: u32 = 0x4;
+const ACTIVATE_KEY: u32 = 0x7;
+const HASH: u32 = 0x8;
+const SUCCESS: u32 = 0xe;
+const FAILURE: u32 = 0xf;
+
+/// Types of segments.
+const AD: u32 = 0x1;
+const PLAINTEXT: u32 = 0x4;
+const CIPHERTEXT: u32 = 0x5;
+const HASH_MESSAGE: u32 = 0x7;
+const TAG: u32 = 0x8;
+const DIGEST: u32 = 0x9;
+const KEY: u32 = 0xc;
+const NONCE: u32 = 0xd;
+
+/// Flags of segments: the last one that carries data, the last one of its type, the last one of its message.
+const END_OF_INPUT: u32 = 4;
+const END_OF_TYPE: u32 = 2;
+const LAST: u32 = 1;
+
+/// A core with the API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Core<'a> {
+    /// An authenticated cipher, both directions.
+    Aead {
+        /// The operation that encrypts.
+        encrypt: &'a OperationSpec,
+        /// The one that decrypts and verifies.
+        decrypt: &'a OperationSpec,
+        /// Bytes of a key, a nonce and a tag.
+        sizes: AeadSizes,
+    },
+    /// A hash function.
+    Hash {
+        /// The operation.
+        hash: &'a OperationSpec,
+        /// Bytes of a digest.
+        digest_bytes: u64,
+    },
+}
+
+/// Sizes of strings that have one size in a core, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AeadSizes {
+    /// Of a key.
+    pub key: u64,
+    /// Of a nonce.
+    pub nonce: u64,
+    /// Of a tag.
+    pub tag: u64,
+}
+
+/// The ports of an operation have these roles, and their names.
+fn has_ports(spec: &OperationSpec, inputs: &[Role], outputs: &[Role]) -> bool {
+    let are = |ports: &[PortSpec], roles: &[Role]| {
+        ports.len() == roles.len()
+            && ports.iter().all(|port| roles.contains(&port.role) && port.name == port.role.name())
+    };
+    spec.framing == Framing::Message && are(&spec.inputs, inputs) && are(&spec.outputs, outputs)
+}
+
+/// The one size that strings of a port have in a core: the only legal one, else the preferred one if it is legal, else the greatest.
+fn size_of(port: &PortSpec, preferred: u64) -> Option<u64> {
+    let chosen = port.sizes.fixed().unwrap_or(match port.sizes.allows(preferred) {
+        true => preferred,
+        false => port.sizes.max(),
+    });
+    (1..=MAX_SEGMENT_BYTES as u64).contains(&chosen).then_some(chosen)
+}
+
+impl<'a> Core<'a> {
+    /// The core that some operations of one parameter set make: an authenticated cipher, or a hash function.
+    ///
+    /// # Errors
+    ///
+    /// That they make none, and what would, as a sentence without a full stop.
+    pub fn of(operations: &[&'a OperationSpec]) -> Result<Self, String> {
+        use Role::{Ad, Input, Key, Nonce, Output, Rekey, Tag, TagIn, Verified};
+        let encrypt = operations.iter().find(|spec| has_ports(spec, &[Rekey, Key, Nonce, Ad, Input], &[Output, Tag]));
+        let is_decryption = |spec: &&&OperationSpec| {
+            has_ports(spec, &[Rekey, Key, Nonce, Ad, Input, TagIn], &[Output, Verified])
+                && encrypt.is_some_and(|encrypt| encrypt.inverse.as_ref() == Some(&spec.name))
+        };
+        if let Some((encrypt, decrypt)) = encrypt.zip(operations.iter().find(is_decryption)) {
+            let size = |role: Role, preferred: u64| {
+                let port = encrypt.input(role).or(encrypt.output(role));
+                port.and_then(|port| size_of(port, preferred)).ok_or_else(|| format!("`{}` has no size", role.name()))
+            };
+            let tag = encrypt.tag_parameter.as_ref().map(|(_, sizes)| sizes.max());
+            let sizes = AeadSizes {
+                key: size(Key, 0)?,
+                nonce: size(Nonce, USUAL_NONCE_BYTES)?,
+                tag: tag.map_or_else(|| size(Tag, 0), Ok)?,
+            };
+            return Ok(Core::Aead { encrypt, decrypt, sizes });
+        }
+        let hash = operations.iter().find(|spec| has_ports(spec, &[Input], &[Output]) && spec.shape == Shape::Hash);
+        let digest = hash.and_then(|hash| hash.output(Output)?.sizes.fixed());
+        match hash.zip(digest) {
+            Some((hash, digest_bytes)) => Ok(Core::Hash { hash, digest_bytes }),
+            None => {
+                Err("the LWC hardware API is for authenticated encryption and decryption together, with key, nonce, \
+                 associated data and tag, and for hash functions whose digests have one length"
+                    .to_owned())
+            }
+        }
+    }
+
+    /// Its operations: encryption before decryption.
+    pub fn operations(&self) -> Vec<&'a OperationSpec> {
+        match self {
+            Core::Aead { encrypt, decrypt, .. } => vec![encrypt, decrypt],
+            Core::Hash { hash, .. } => vec![hash],
+        }
+    }
+
+    /// Its network, with the networks of these variants of its operations in it, in their order.
+    pub fn network(&self, variants: &[Instantiation]) -> Option<Instantiation> {
+        let network = |entity: &str| Instantiation { entity: format!("ctl.parts.lwc.{entity}"), arguments: Vec::new() };
+        Some(match (self, variants) {
+            (Core::Aead { encrypt, decrypt, sizes }, [sealing, opening]) => {
+                let with_tag = |network: &Instantiation| match &encrypt.tag_parameter {
+                    Some((name, _)) => network.clone().with(name, sizes.tag.to_string()),
+                    None => network.clone(),
+                };
+                let framed = |spec: &OperationSpec, role: Role| {
+                    spec.input(role).is_some_and(|port| port.companion.is_some()).to_string()
+                };
+                network("Aead")
+                    .with("Encrypt", with_tag(sealing).to_string())
+                    .with("Decrypt", with_tag(opening).to_string())
+                    .with("KEY_BYTES", sizes.key.to_string())
+                    .with("NONCE_BYTES", sizes.nonce.to_string())
+                    .with("TAG_BYTES", sizes.tag.to_string())
+                    .with("KEY_FRAMED", framed(encrypt, Role::Key))
+                    .with("NONCE_FRAMED", framed(encrypt, Role::Nonce))
+                    .with("TAG_FRAMED", framed(decrypt, Role::TagIn))
+            }
+            (Core::Hash { digest_bytes, .. }, [hash]) => {
+                network("Hash").with("Function", hash.to_string()).with("DIGEST_BYTES", digest_bytes.to_string())
+            }
+            _ => return None,
+        })
+    }
+
+    /// What it is, with the sizes that it has, as a sentence.
+    pub fn about(&self) -> String {
+        match self {
+            Core::Aead { encrypt, sizes: AeadSizes { key, nonce, tag }, .. } => format!(
+                "`{}`, encryption and decryption; keys have {key} bytes, nonces {nonce}, tags {tag}.",
+                encrypt.set
+            ),
+            Core::Hash { hash, digest_bytes } => format!("`{}`; digests have {digest_bytes} bytes.", hash.set),
+        }
+    }
+}
+
+/// A message through an authenticated cipher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sealed<'a> {
+    /// Key, nonce, associated data.
+    pub key: &'a [u8],
+    /// The nonce.
+    pub nonce: &'a [u8],
+    /// The associated data.
+    pub ad: &'a [u8],
+    /// The plaintext.
+    pub plaintext: &'a [u8],
+    /// The ciphertext.
+    pub ciphertext: &'a [u8],
+    /// The tag.
+    pub tag: &'a [u8],
+}
+
+/// The files `pdi.txt`, `sdi.txt` and `do.txt` that benches of the API read, in the form of `cryptotvgen`: lines of words, and
+/// comments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    pdi: String,
+    sdi: String,
+    output: String,
+    /// Messages so far,
+    messages: usize,
+    /// and the key of the last one.
+    key: Vec<u8>,
+}
+
+impl Script {
+    /// How many messages there are.
+    pub fn messages(&self) -> usize {
+        self.messages
+    }
+
+    /// The files by their names. `head` says what made them.
+    pub fn files(&self, head: &str) -> [(&'static str, String); 3] {
+        let all = [("pdi.txt", &self.pdi), ("sdi.txt", &self.sdi), ("do.txt", &self.output)];
+        all.map(|(name, text)| (name, format!("# {head}\n{text}\n###EOF\n")))
+    }
+
+    /// A message to encrypt.
+    pub fn encrypt(&mut self, message: &Sealed<'_>) {
+        self.begin(ENCRYPT, "ENC", message);
+        segments(&mut self.pdi, [(NONCE, message.nonce), (AD, message.ad), (PLAINTEXT, message.plaintext)], LAST);
+        segment(&mut self.output, CIPHERTEXT, END_OF_TYPE, message.ciphertext);
+        segment(&mut self.output, TAG, END_OF_TYPE | LAST, message.tag);
+        word(&mut self.output, "STT", SUCCESS << 28);
+    }
+
+    /// A message to decrypt, which comes with a tag: its own one, or another one, with which it must be refused.
+    pub fn decrypt(&mut self, message: &Sealed<'_>, tag: &[u8]) {
+        self.begin(DECRYPT, "DEC", message);
+        segments(&mut self.pdi, [(NONCE, message.nonce), (AD, message.ad), (CIPHERTEXT, message.ciphertext)], 0);
+        segment(&mut self.pdi, TAG, END_OF_TYPE | LAST, tag);
+        segment(&mut self.output, PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
+        word(&mut self.output, "STT", if tag == message.tag { SUCCESS } else { FAILURE } << 28);
+    }
+
+    /// A message to hash.
+    pub fn hash(&mut self, message: &[u8], digest: &[u8]) {
+        self.comment(HASH, &format!("op=HASH, data={}", message.len()));
+        word(&mut self.pdi, "INS", HASH << 28);
+        let flags = if message.is_empty() { 0 } else { END_OF_INPUT };
+        segment(&mut self.pdi, HASH_MESSAGE, flags | END_OF_TYPE | LAST, message);
+        segment(&mut self.output, DIGEST, END_OF_TYPE | LAST, digest);
+        word(&mut self.output, "STT", SUCCESS << 28);
+    }
+
+    /// The key, where it is another one than before, or may be left out but this time is not, and the instruction.
+    fn begin(&mut self, instruction: u32, name: &str, message: &Sealed<'_>) {
+        self.comment(instruction, &format!("op={name}, AD={}, data={}", message.ad.len(), message.plaintext.len()));
+        if self.key != message.key || self.messages.is_multiple_of(3) {
+            word(&mut self.sdi, "INS", LOAD_KEY << 28);
+            segment(&mut self.sdi, KEY, END_OF_INPUT | END_OF_TYPE | LAST, message.key);
+            word(&mut self.pdi, "INS", ACTIVATE_KEY << 28);
+            self.key = message.key.to_vec();
+        }
+        word(&mut self.pdi, "INS", instruction << 28);
+    }
+
+    /// What stands before a message. The benches of the API take the line behind `# TB :` as its number.
+    fn comment(&mut self, instruction: u32, what: &str) {
+        self.messages += 1;
+        let number = self.messages;
+        let _ = writeln!(self.pdi, "\n#### MsgID={number}, {what}");
+        let id = number % 256;
+        let _ = writeln!(self.output, "\n#### MsgID={number}, {what}\n# TB :{instruction:X}{id:02X}{id:02X}");
+    }
+}
+
+/// Segments of a message, of which the last one of all that carries data says so; `flags` are those of the last one.
+fn segments(text: &mut String, all: [(u32, &[u8]); 3], flags: u32) {
+    let last_data = all.iter().rposition(|(_, bytes)| !bytes.is_empty()).unwrap_or(0);
+    for (at, (kind, bytes)) in all.into_iter().enumerate() {
+        let end = if at == last_data { END_OF_INPUT } else { 0 };
+        let last = if at + 1 == all.len() { flags } else { 0 };
+        segment(text, kind, end | last | END_OF_TYPE, bytes);
+    }
+}
+
+fn segment(text: &mut String, kind: u32, flags: u32, bytes: &[u8]) {
+    word(text, "HDR", (kind << 28) | (flags << 24) | bytes.len() as u32);
+    for four in bytes.chunks(4) {
+        let byte = |at: usize| u32::from(four.get(at).copied().unwrap_or(0));
+        word(text, "DAT", (byte(0) << 24) | (byte(1) << 16) | (byte(2) << 8) | byte(3));
+    }
+}
+
+fn word(text: &mut String, what: &str, value: u32) {
+    let _ = writeln!(text, "{what} = {value:08X}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_words_as_the_api_has_them() {
+        let mut script = Script::default();
+        let message =
+            Sealed { key: &[1, 2, 3, 4], nonce: &[5; 4], ad: &[6; 5], plaintext: &[], ciphertext: &[], tag: &[7; 4] };
+        script.encrypt(&message);
+        script.decrypt(&message, &[7, 7, 7, 6]);
+        let [pdi, sdi, output] = script.files("").map(|(_, text)| {
+            let words = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(sdi, "40000000 C7000004 01020304");
+        let encryption = "70000000 20000000 D2000004 05050505 16000005 06060606 06000000 43000000";
+        let decryption = "30000000 D2000004 05050505 16000005 06060606 06000000 52000000 83000004 07070706";
+        assert_eq!(pdi, format!("{encryption} {decryption}"));
+        assert_eq!(output, "52000000 83000004 07070707 E0000000 43000000 F0000000");
+    }
+}

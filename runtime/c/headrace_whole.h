@@ -447,18 +447,18 @@ HR_FOLDED bool hr_message_lies_in(const struct headrace_operation *op, const str
 /* Whether there is nothing to complain of, nor a reason to take pieces or copies. */
 HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const struct headrace_message *message,
                                    const struct headrace_bytes *strings, const struct headrace_room *rooms) {
-    const struct headrace_bytes input = strings[HEADRACE_INPUT];
-    const struct headrace_room output = rooms[HEADRACE_OUTPUT];
-    return message->state == HR_KEYED && input.n_bytes <= HR_CHUNK_MOST &&
-           hr_message_allows(&op->strings[HEADRACE_INPUT], input.n_bytes) && hr_message_tag_fits(op, strings) &&
+    const struct headrace_room *const output = &rooms[HEADRACE_OUTPUT];
+    const size_t n_in = strings[HEADRACE_INPUT].n_bytes;
+    return message->state == HR_KEYED && n_in <= HR_CHUNK_MOST &&
+           hr_message_allows(&op->strings[HEADRACE_INPUT], n_in) && hr_message_tag_fits(op, strings) &&
            hr_message_has_room(op, rooms) && hr_message_fits(op, strings, HEADRACE_NONCE) && hr_message_fits(op, strings, HEADRACE_IV) &&
            hr_message_fits(op, strings, HEADRACE_SECRET_NONCE) && hr_message_fits(op, strings, HEADRACE_AD) &&
-           !(hr_message_streams(op) && (hr_message_lies_in(op, strings, HEADRACE_INPUT, &output) ||
-                                        hr_message_lies_in(op, strings, HEADRACE_NONCE, &output) ||
-                                        hr_message_lies_in(op, strings, HEADRACE_IV, &output) ||
-                                        hr_message_lies_in(op, strings, HEADRACE_SECRET_NONCE, &output) ||
-                                        hr_message_lies_in(op, strings, HEADRACE_AD, &output) ||
-                                        hr_message_lies_in(op, strings, HEADRACE_TAG_IN, &output)));
+           !(hr_message_streams(op) && (hr_message_lies_in(op, strings, HEADRACE_INPUT, output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_NONCE, output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_IV, output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_SECRET_NONCE, output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_AD, output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_TAG_IN, output)));
 }
 
 HR_FOLDED void hr_message_offer(struct headrace_windows *windows, uint32_t port, const void *tokens, size_t n_tokens) {
@@ -488,13 +488,17 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
                                   const struct headrace_room *rooms, uint32_t *result) {
     const struct headrace_network *const n = op->network;
     const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
-    const struct headrace_bytes input = strings[HEADRACE_INPUT];
-    const struct headrace_room out = rooms[HEADRACE_OUTPUT];
-    struct headrace_windows windows = {0};
+    /* Field by field: processors wait where two stores become one load. */
+    const uint8_t *const in = strings[HEADRACE_INPUT].bytes;
+    const size_t n_in = strings[HEADRACE_INPUT].n_bytes, room = rooms[HEADRACE_OUTPUT].room;
+    /* Every port gets its tokens below: to have nothing is to be told so. */
+    struct headrace_windows windows;
     const uint8_t rekey = 0, decrypts = op->decrypts;
     uint32_t sizes[6], dropped[16], began;
     hr_message_offer(&windows, op->rekey, &rekey, 1);
     hr_message_offer(&windows, op->decrypt, &decrypts, 1);
+    hr_message_offer(&windows, op->strings[HEADRACE_KEY].size_port, NULL, 0);
+    hr_message_offer(&windows, op->strings[HEADRACE_KEY].port, NULL, 0);
     hr_message_offer_string(op, &windows, strings, HEADRACE_NONCE, &sizes[0]);
     hr_message_offer_string(op, &windows, strings, HEADRACE_IV, &sizes[1]);
     hr_message_offer_string(op, &windows, strings, HEADRACE_SECRET_NONCE, &sizes[2]);
@@ -503,8 +507,8 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     hr_message_offer_string(op, &windows, strings, HEADRACE_TAG_IN, &sizes[5]);
     windows.input = op->strings[HEADRACE_INPUT].port;
     windows.output = hr_message_streams(op) ? output->port : HEADRACE_NO_PORT;
-    windows.out = hr_message_streams(op) ? out.bytes : NULL;
-    windows.n_out = hr_message_streams(op) ? out.room : 0;
+    windows.out = hr_message_streams(op) ? rooms[HEADRACE_OUTPUT].bytes : NULL;
+    windows.n_out = hr_message_streams(op) ? room : 0;
     began = take(c, &windows);
     if (began == HEADRACE_WHOLE_NOT) {
         return false;
@@ -514,11 +518,11 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     hr_message_empty(&rooms[HEADRACE_TAG]);
     *result = HEADRACE_OK;
     if (hr_message_streams(op)) {
-        *out.n_bytes = out.room - windows.n_out;
+        *rooms[HEADRACE_OUTPUT].n_bytes = room - windows.n_out;
     }
     if (began == HEADRACE_WHOLE_ON || (hr_message_streams(op) && n->read(c, output->size_port, dropped, 16) == 16)) {
         const size_t left = (op->roles >> HEADRACE_INPUT & 1u) != 0 ? windows.n_in[op->strings[HEADRACE_INPUT].port] : 0;
-        *result = headrace_message_go_on(op, c, input.bytes, input.n_bytes, input.n_bytes - left, out);
+        *result = headrace_message_go_on(op, c, in, n_in, n_in - left, rooms[HEADRACE_OUTPUT]);
     }
     *result = hr_message_take_all(op, c, rooms, *result);
     *result = hr_message_ended_whole(op, message, rooms, *result);

@@ -756,7 +756,10 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             }
             Write::Copy { place, first, n_bytes, from, at } => self.copy(place, first, n_bytes as u64, from, at),
             Write::Bytes { place, first, n_bytes, big, source, lo } => {
-                let value = self.bits_from(source, lo, 8 * n_bytes);
+                let value = match u32::try_from(lo) {
+                    Ok(lo) => self.bits_from(source, lo, 8 * n_bytes),
+                    Err(_) => self.above_zeros(source, lo.unsigned_abs(), 8 * n_bytes),
+                };
                 let value = self.plain(value);
                 self.put_bytes(place, first, n_bytes, big, value);
             }

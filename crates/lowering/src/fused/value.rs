@@ -503,6 +503,12 @@ impl KernelCode<'_, '_> {
         self.moved_right(value, lo, bits).cast(word(bits))
     }
 
+    /// A value with so many zeros below it, in so many bits.
+    pub(super) fn above_zeros(&mut self, id: NodeId, zeros: u32, bits: u32) -> Value {
+        let value = self.clean(id).cast(word(bits));
+        wide::left(self, value, Expr::u32(zeros))
+    }
+
     fn concat(&mut self, pieces: &[Piece], w: u32) -> Value {
         let zero = Value::number(0, w);
         pieces.iter().fold(zero, |all, piece| {

@@ -3,7 +3,7 @@
 
 use super::Together;
 use super::bit_moves::{Outside, Place};
-use crate::kernel::{Effect, NodeId, ObjectId, Op};
+use crate::kernel::{Effect, Graph, NodeId, ObjectId, Op};
 use headrace_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,8 +38,8 @@ pub enum Write {
         big: bool,
         /// The value.
         source: NodeId,
-        /// Its lowest bit that is written.
-        lo: u32,
+        /// Its lowest bit that is written; negative: so many zeros below it are written, too.
+        lo: i32,
     },
     /// Neighbouring elements, which are bytes that lie side by side from `at` on where nothing is written: in one
     /// piece, so that who reads them in one piece finds them that way.
@@ -285,12 +285,25 @@ fn copied<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, No
     (n_bytes >= COPIED && whole).then_some((n_bytes, Write::Copy { place, first, n_bytes, from, at }))
 }
 
+/// The value that a byte is bits of, and the lowest of these; negative where so many zeros are below the value's lowest bit.
+fn byte_of(graph: &Graph, value: NodeId) -> Option<(NodeId, i32)> {
+    match graph.op(value) {
+        _ if graph.width(value) != 8 => None,
+        Op::Extract(source, lo) => Some((*source, *lo as i32)),
+        Op::Concat(parts) => match parts[..] {
+            [above, below] if graph.constant(below) == Some(0) => match graph.op(above) {
+                Op::Extract(source, 0) => Some((*source, -(graph.width(below) as i32))),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn together<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
     let graph = outside.graph;
-    let byte = |value: NodeId| match graph.op(value) {
-        Op::Extract(source, lo) if graph.width(value) == 8 => Some((*source, *lo)),
-        _ => None,
-    };
+    let byte = |value: NodeId| byte_of(graph, value);
     let &(place, first, value) = run.first()?;
     let (source, lo) = byte(value)?;
     if let Place::Object(object) = place {
@@ -309,13 +322,15 @@ fn together<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, 
     };
     let (down, up) = (follows(-1), follows(1));
     let (big, n) = (down >= up, down.max(up));
-    for size in [16_u32, 8, 4, 2] {
+    // What zeros are shifted into is a word.
+    let ends_in_zeros = lo < 0 || (big && lo + 8 < 8 * n as i32);
+    for size in [16_u32, 8, 4, 2].into_iter().filter(|&size| size <= 8 || !ends_in_zeros) {
         let lie_together = match place {
             Place::Port(port) => outside.names.output_bytes(port, first, size),
             Place::Object(_) => true,
         };
         if size as usize <= n && lie_together {
-            let lo = if big { lo + 8 - 8 * size } else { lo };
+            let lo = if big { lo + 8 - 8 * size as i32 } else { lo };
             return Some((size as usize, Write::Bytes { place, first, n_bytes: size, big, source, lo }));
         }
     }

@@ -26,37 +26,19 @@ fn smallest(numbers: &[u32]) -> &'static str {
     crate::c::kernel::element_type(32 - numbers.iter().max().unwrap_or(&0).leading_zeros())
 }
 
-/// A row of numbers for each state that may be left, of which many are the same.
-struct Rows {
-    rows: Vec<Vec<u32>>,
-    /// The row of each of them.
-    of: Vec<u32>,
-}
-
-impl Rows {
-    fn of(all: impl Iterator<Item = Vec<u32>>) -> Self {
-        let mut rows = Vec::new();
-        let of = all.map(|row| position(&mut rows, row) as u32).collect();
-        Self { rows, of }
+/// What is different in each row from the one before it, from a row of zeros on: how many numbers, and of each its place and
+/// what it is. States that follow one another have much in common.
+fn changes(rows: &[Vec<u32>]) -> Vec<u32> {
+    let mut all = Vec::new();
+    let mut before = vec![0; rows.first().map_or(0, Vec::len)];
+    for row in rows {
+        let changed: Vec<(usize, u32)> =
+            (0..row.len()).filter(|&at| row[at] != before[at]).map(|at| (at, row[at])).collect();
+        all.push(changed.len() as u32);
+        all.extend(changed.into_iter().flat_map(|(at, number)| [at as u32, number]));
+        before.clone_from(row);
     }
-
-    /// The type of the numbers.
-    fn ty(&self) -> &'static str {
-        smallest(&self.rows.concat())
-    }
-
-    /// The tables `NAME`, the rows, and `NAME_of`.
-    fn printed(&self, name: &str) -> String {
-        let rows: String = self.rows.iter().map(|numbers| format!("    {{{}}},\n", row(numbers))).collect();
-        format!(
-            "static const {} {name}[{}][{}] = {{\n{rows}}};\nstatic const {} {name}_of[] = {{{}}};\n",
-            self.ty(),
-            self.rows.len(),
-            self.rows.first().map_or(0, Vec::len),
-            smallest(&self.of),
-            row(&self.of)
-        )
-    }
+    all
 }
 
 /// Stores what is known to an element of any width.
@@ -85,98 +67,86 @@ impl Writer<'_> {
         // Only of states in which it may be left.
         let numbered = self.automaton.states.iter().enumerate().filter(|(_, state)| state.step.leaves());
         let (numbers, states): (Vec<usize>, Vec<&ControlState>) = numbered.unzip();
-        // Elements that some state knows: memory does not hold them there. Few facts are known, in many states each.
-        let mut slots: Vec<(ObjectId, usize)> = Vec::new();
-        let mut facts: Vec<(usize, u128)> = Vec::new();
-        let mut known: Vec<Vec<u32>> = Vec::new();
-        for state in &states {
-            let mut of_state = Vec::new();
-            for &(object, index, value) in &state.known {
-                let field = self.automaton.object(object);
-                if field.lives_on() && index < field.length {
-                    let slot = position(&mut slots, (object, index));
-                    of_state.push(position(&mut facts, (slot, value)) as u32);
-                }
+        // Elements that some state knows, with the values that they have there: memory does not hold them.
+        let mut slots: Vec<((ObjectId, usize), Vec<u128>)> = Vec::new();
+        for &(object, index, value) in states.iter().flat_map(|state| &state.known) {
+            let field = self.automaton.object(object);
+            if field.lives_on() && index < field.length {
+                let at = slots.iter().position(|(slot, _)| *slot == (object, index)).unwrap_or_else(|| {
+                    slots.push(((object, index), Vec::new()));
+                    slots.len() - 1
+                });
+                position(&mut slots[at].1, value);
             }
-            known.push(of_state);
         }
-        let fsm = states.iter().map(|state| state.fsm.iter().map(|fsm| fsm.0).collect());
-        let fsm = Rows::of(fsm);
         // Tokens read and written of the FIFOs that ever hold some.
         let used: Vec<usize> = (0..self.network.connections.len())
             .filter(|&connection| states.iter().any(|state| state.written(self.network, connection) > 0))
             .collect();
-        let tokens = states.iter().map(|state| {
-            let counts = used.iter().map(|&connection| {
+        let row_of = |state: &&ControlState| -> Vec<u32> {
+            let fsm = state.fsm.iter().map(|fsm| fsm.0);
+            let tokens = used.iter().flat_map(|&connection| {
                 let written = state.written(self.network, connection);
                 [(written - state.fills[connection]) as u32, written as u32]
             });
-            counts.flatten().collect()
-        });
-        let tokens = Rows::of(tokens);
-        let wide = slots.iter().any(|&(object, _)| self.automaton.object(object).width > 64);
-        let listed: Vec<String> = facts
-            .iter()
-            .map(|&(slot, value)| {
-                let (object, index) = slots[slot];
-                let object = self.automaton.object(object);
-                let (name, bytes) = (&object.name, object.width.div_ceil(8).next_power_of_two());
+            let known = slots.iter().map(|((object, index), values)| {
+                let known = state.known.iter().find(|(other, at, _)| (other, at) == (object, index));
+                known.and_then(|(.., value)| values.iter().position(|one| one == value)).map_or(0, |at| at as u32 + 1)
+            });
+            fsm.chain(tokens).chain(known).collect()
+        };
+        let rows: Vec<Vec<u32>> = states.iter().map(row_of).collect();
+        let (n_instances, n_numbers) = (self.network.instances.len(), rows.first().map_or(0, Vec::len));
+        let first_known = n_instances + 2 * used.len();
+        let changes = changes(&rows);
+        let wide = slots.iter().any(|((object, _), _)| self.automaton.object(*object).width > 64);
+        // C has no empty arrays.
+        let (mut values, mut places) = (String::new(), String::new());
+        let mut n_values = 0;
+        for ((object, index), of_slot) in &slots {
+            let object = self.automaton.object(*object);
+            let (name, bytes) = (&object.name, object.width.div_ceil(8).next_power_of_two());
+            let _ =
+                writeln!(places, "    {{offsetof(struct {prefix}, {name}) + {index} * {bytes}, {bytes}, {n_values}}},");
+            n_values += of_slot.len();
+            for value in of_slot {
                 let (high, low) = (value >> 64, value & u128::from(u64::MAX));
                 let value = if wide { format!("{{{low:#x}u, {high:#x}u}}") } else { format!("{low:#x}u") };
-                format!("    {{{value}, offsetof(struct {prefix}, {name}) + {index} * {bytes}, {bytes}}},\n")
-            })
-            .collect();
-        let mut first = vec![0];
-        first.extend(known.iter().scan(0, |n, of_state| {
-            *n += of_state.len() as u32;
-            Some(*n)
-        }));
-        // C has no empty arrays.
-        let mut known = known.concat();
-        known.push(0);
-        let mut text = format!(
-            "/* States that may be left, by their numbers. */\nstatic const uint16_t {prefix}_left[] = {{{}}};\n\n/* What they know: values of elements, lower half first, and where these lie; and which of them each knows. */\nstatic const struct {{\n    uint64_t value{};\n    uint32_t place;\n    uint32_t n_bytes;\n}} {prefix}_facts[] = {{\n{}    {{{}, 0, 0}}\n}};\nstatic const {} {prefix}_known[] = {{{}}};\nstatic const {} {prefix}_known_first[] = {{{}}};\n\n/* States of the actors, and tokens read and written of FIFOs: rows, and which of them are those of each. */\n",
-            row(&numbers),
-            if wide { "[2]" } else { "" },
-            listed.concat(),
-            if wide { "{0, 0}" } else { "0" },
-            smallest(&known),
-            row(&known),
-            smallest(&first),
-            row(&first)
-        );
-        text.push_str(&fsm.printed(&format!("{prefix}_actors")));
-        if !used.is_empty() {
-            text.push_str(&tokens.printed(&format!("{prefix}_tokens")));
-        }
-        let declared = match used.is_empty() {
-            true => String::new(),
-            false => {
-                format!("    const {} *const tokens = {prefix}_tokens[{prefix}_tokens_of[state]];\n", tokens.ty())
+                let _ = writeln!(values, "    {value},");
             }
-        };
-        let fact = format!("{prefix}_facts[{prefix}_known[i]]");
-        let halves = if wide { format!("{fact}.value[0], {fact}.value[1]") } else { format!("{fact}.value, 0") };
-        let fact = format!("        hr_store((unsigned char *)from + {fact}.place, {fact}.n_bytes, {halves});\n");
+        }
+        let (halves, none) = if wide { ("[2]", "{0, 0}") } else { ("", "0") };
+        let ty = smallest(&changes);
+        let mut text = format!(
+            "/* States that may be left, by their numbers, and what is different in each from the one before: how many numbers, and of\n   each which and what it is. These are the states of actors, tokens read and written of FIFOs, and of elements that may be\n   known the value, from 1 on, or 0. */\nstatic const uint16_t {prefix}_left[] = {{{}}};\nstatic const {ty} {prefix}_changes[] = {{{}}};\n\n/* Where these elements lie, how many bytes they have, and where their values begin; lower halves first. */\nstatic const struct {{\n    uint32_t place;\n    uint16_t n_bytes;\n    {} first;\n}} {prefix}_slots[] = {{\n{places}    {{0, 0, 0}}\n}};\nstatic const uint64_t {prefix}_values[]{halves} = {{\n{values}    {none}\n}};\n\n",
+            row(&numbers),
+            row(&changes),
+            smallest(&[n_values as u32])
+        );
+        let value = format!("{prefix}_values[{prefix}_slots[i].first + row[{first_known} + i] - 1]");
+        let both = if wide { format!("{value}[0], {value}[1]") } else { format!("{value}, 0") };
         text.push_str(STORE);
         let _ = write!(
             text,
-            "\n/* From here on the network with its scheduler goes on. */\nHR_APART HR_COLD static void {prefix}_leave(struct {prefix} *s) {{\n    struct {0} *const context = &s->scheduled;\n    /* What the automaton keeps lies where the network does. */\n    struct {prefix} copy = *s, *const from = &copy;\n    const {1} *actors;\n    size_t i, state = 0;\n    while (state + 1 < {3} && {prefix}_left[state] != s->state) {{\n        state++;\n    }}\n    actors = {prefix}_actors[{prefix}_actors_of[state]];\n{2}    {0}_init(context, s->control.host);\n    s->left = 1;\n    for (i = {prefix}_known_first[state]; i < {prefix}_known_first[state + 1]; i++) {{\n{fact}    }}\n",
-            inner,
-            fsm.ty(),
-            declared,
+            "\n/* From here on the network with its scheduler goes on. */\nHR_APART HR_COLD static void {prefix}_leave(struct {prefix} *s) {{\n    struct {inner} *const context = &s->scheduled;\n    /* What the automaton keeps lies where the network does. */\n    struct {prefix} copy = *s, *const from = &copy;\n    uint32_t row[{n_numbers}] = {{0}};\n    const {ty} *change = {prefix}_changes;\n    size_t i, state = 0;\n    do {{\n        for (i = *change++; i != 0; i--, change += 2) {{\n            row[change[0]] = change[1];\n        }}\n    }} while ({prefix}_left[state] != s->state && ++state < {});\n    {inner}_init(context, s->control.host);\n    s->left = 1;\n",
             states.len()
         );
-        for instance in 0..self.network.instances.len() {
-            let _ = writeln!(text, "    context->i{instance}.state = actors[{instance}];");
+        if !slots.is_empty() {
+            let _ = write!(
+                text,
+                "    for (i = 0; i < {}; i++) {{\n        if (row[{first_known} + i] != 0) {{\n            hr_store((unsigned char *)from + {prefix}_slots[i].place, {prefix}_slots[i].n_bytes, {both});\n        }}\n    }}\n",
+                slots.len()
+            );
+        }
+        for instance in 0..n_instances {
+            let _ = writeln!(text, "    context->i{instance}.state = row[{instance}];");
         }
         for (number, &connection) in used.iter().enumerate() {
-            let field = &fields.fifos[connection];
+            let (field, at) = (&fields.fifos[connection], n_instances + 2 * number);
             let _ = writeln!(
                 text,
-                "    context->{field}.read = tokens[{}];\n    context->{field}.written = tokens[{}];",
-                2 * number,
-                2 * number + 1
+                "    context->{field}.read = row[{at}];\n    context->{field}.written = row[{}];",
+                at + 1
             );
         }
         for (number, object) in self.automaton.objects.iter().enumerate() {

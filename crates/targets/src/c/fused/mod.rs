@@ -172,6 +172,11 @@ pub fn print_short(
     None
 }
 
+/// Bytes of the statements of a transition that typical messages seldom come through, from which on they are short where that
+/// makes them so many times shorter.
+const LONG_BYTES: usize = 8192;
+const SHORTER: usize = 4;
+
 /// Tokens for FIFOs of a network that only goes on where its automaton leaves it, where no burst is longer: it is
 /// seldom needed and not fast, and contexts should be small. A network that is determinate does the same with any FIFOs
 /// that take its bursts twice.
@@ -223,6 +228,7 @@ fn print(
         device: options.device.is_some(),
         many: options.many,
         brief: options.brief,
+        hot: None,
         short: &short,
     };
     let (mut declarations, mut definitions) = match &scheduled {
@@ -297,6 +303,8 @@ struct Writer<'a> {
     many: bool,
     /// Whether transitions that do not come again are short, not fast.
     brief: bool,
+    /// Which states typical messages come through often, where that has been found.
+    hot: Option<&'a [bool]>,
     /// Short statements of effects: many states have the same.
     short: &'a RefCell<FxHashMap<Vec<Effect>, Option<String>>>,
 }
@@ -396,12 +404,18 @@ impl Writer<'_> {
                 let Block { graph, objects, effects, .. } = &*rolled;
                 kernel::statements(graph, objects, effects, &self.names(Vec::new()), depth)
             }
-            None => match TRANSITION.on_block(self.block(effects), &[]) {
-                Some(Block { graph, objects, effects, .. }) => {
-                    kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth)
-                }
-                None => self.statements(effects, Vec::new(), depth),
-            },
+            None => {
+                let fast = match TRANSITION.on_block(self.block(effects), &[]) {
+                    Some(Block { graph, objects, effects, .. }) => {
+                        kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth)
+                    }
+                    None => self.statements(effects, Vec::new(), depth),
+                };
+                let is_seldom = self.hot.is_some_and(|hot| !hot[from] || !hot[to]) && !self.comes_again(from, to);
+                let short =
+                    if is_seldom && fast.len() >= LONG_BYTES { self.short_statements(effects, depth) } else { None };
+                short.filter(|short| short.len() < fast.len() / SHORTER).unwrap_or(fast)
+            }
         }
     }
 

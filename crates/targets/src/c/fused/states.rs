@@ -57,6 +57,8 @@ impl Writer<'_> {
         let stops = self.stops();
         let mut places = Stops::of(self.automaton);
         let trip = self.whole_trip(&places);
+        let hot = self.often(trip.as_ref().map(|(_, states)| states));
+        let writer = &Writer { hot: Some(&hot), ..*self };
         if let Some((_, states)) = &trip {
             places.after_whole(self.automaton, states);
         }
@@ -81,14 +83,13 @@ impl Writer<'_> {
             }
             block.push_str("        {\n");
             let place = Place { state: number, depth: 3 };
-            self.step(&state.step, place, &[], &mut functions, &mut block);
+            writer.step(&state.step, place, &[], &mut functions, &mut block);
             block.push_str("        }\n");
             blocks.push(block);
         }
-        let hot = self.often(trip.as_ref().map(|(_, states)| states));
         let text = self.steps(&blocks, &hot, &mut places);
         let whole =
-            trip.map_or_else(String::new, |trip| self.whole_states(trip, &repeated, &mut functions, &mut repeating));
+            trip.map_or_else(String::new, |trip| writer.whole_states(trip, &repeated, &mut functions, &mut repeating));
         let transitions = functions.text + &repeating.text;
         PrintedStates { transitions, states: text, whole, found: functions.found }
     }

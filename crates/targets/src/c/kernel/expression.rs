@@ -117,9 +117,14 @@ impl Expressions<'_> {
         self.value(id)
     }
 
-    /// Bits from `lo` on as a value of `bits` bits that may hold more above.
-    pub fn shifted(&self, id: NodeId, lo: u32, bits: u32) -> String {
+    /// Bits from `lo` on as a value of `bits` bits that may hold more above. Negative `lo`: with so many zeros below those of
+    /// the value; then there are at most 64.
+    pub fn shifted(&self, id: NodeId, lo: i32, bits: u32) -> String {
         let text = self.node(id);
+        let Ok(lo) = u32::try_from(lo) else {
+            let low = if text.word == Some(128) { format!("hr_bits128({}, 0)", text.text) } else { text.text };
+            return format!("(uint{bits}_t)((uint64_t)({low}) << {})", lo.unsigned_abs());
+        };
         if bits == 128 {
             return shifted_right(text, lo).text;
         }
@@ -504,7 +509,7 @@ impl Expressions<'_> {
                 placed(Text::atom(text, (bits >= 32).then_some(bits)), at)
             }
             Piece::Swapped { source, lo, n_bits, at } => {
-                let inner = self.shifted(source, lo, n_bits);
+                let inner = self.shifted(source, lo as i32, n_bits);
                 let name = if n_bits == 128 { "hr_swap" } else { "__builtin_bswap" };
                 placed(Text::atom(format!("{name}{n_bits}({inner})"), Some(n_bits)), at)
             }

@@ -293,7 +293,16 @@ fn reordered(register: &str, order: impl Fn(u8) -> u8) -> String {
 fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
     if let Some((first, order)) = beside(body, bytes, names) {
         let place = |at: u8| order.iter().position(|&byte| byte == at).map_or(at, |place| place as u8);
-        return reordered(&format!("HR_CL_LOAD128(&{first})"), place);
+        let object = bytes.first().map(|byte| &body.objects[byte.object.0 as usize]);
+        // What stores put there side by side processors hand on to one load of each, not to a load of both.
+        let register = match object.filter(|object| object.width == 8) {
+            None => format!("HR_CL_LOAD128(&{first})"),
+            Some(_) => {
+                let half = |at: u32| format!("_mm_loadl_epi64((const __m128i *)(&{first} + {at}))");
+                format!("_mm_unpacklo_epi64({}, {})", half(0), half(8))
+            }
+        };
+        return reordered(&register, place);
     }
     let half = |bytes: &[ElementByte]| {
         let part = |(at, byte): (usize, &ElementByte)| {

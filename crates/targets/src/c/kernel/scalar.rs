@@ -97,7 +97,7 @@ pub(super) fn statements_in_order(
     let order = if by_number { Order::ByNumber } else { Order::ByEffect };
     let Ordered { statements, copied, guarded } = ordered(&mut outside, effects, order);
     let values = Expressions { outside: &outside, locals: FxHashMap::default(), copied, guarded };
-    let mut printer = Printer { outside: &outside, values, text: String::new(), depth, by_number };
+    let mut printer = Printer { outside: &outside, values, text: String::new(), depth, by_number, defined: 0 };
     printer.block(&statements);
     printer.text
 }
@@ -107,6 +107,8 @@ struct Printer<'a> {
     values: Expressions<'a>,
     text: String,
     depth: usize,
+    /// Values that have a variable: they are named in this order, so that what does the same has the same text.
+    defined: u32,
     /// Whether values are computed in the order of the graph.
     by_number: bool,
 }
@@ -154,7 +156,7 @@ impl Printer<'_> {
                 let none = literal(0, word(width));
                 self.line(&format!("{} {} = {none};", word_type(width), loaded_name(*number)));
             }
-            Statement::Define { id, before } => self.define(*id, *before),
+            Statement::Define { id, .. } => self.define(*id),
             Statement::Forget(ids) => ids.iter().for_each(|id| {
                 self.values.locals.remove(id);
             }),
@@ -270,9 +272,10 @@ impl Printer<'_> {
     }
 
     /// Defines the variable of a value.
-    fn define(&mut self, id: NodeId, before: u32) {
+    fn define(&mut self, id: NodeId) {
         let text = self.values.value(id);
-        let name = if before == 0 { format!("v{}_", id.0) } else { format!("v{}_{}_", id.0, before + 1) };
+        let name = format!("v{}_", self.defined);
+        self.defined += 1;
         let ty = word_type(self.outside.graph.width(id));
         if self.is_held(id) {
             self.line(&format!("{ty} {name} = {text};"));

@@ -19,10 +19,12 @@ pub mod java;
 mod layout;
 pub mod llvm;
 mod locals;
+mod lowered;
 pub mod memo;
 pub mod opencl;
 pub mod openssl;
 mod operation;
+mod options;
 pub mod project;
 pub mod promela;
 pub mod rust;
@@ -33,10 +35,10 @@ pub mod wasm;
 pub mod xlim;
 
 use contender::Contender;
-use device::Dialect;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
+pub use options::Options;
 use project::{Files, KnownAnswer, OnOperation, Recording};
 use toolchain::Toolchain;
 
@@ -48,13 +50,13 @@ use toolchain::Toolchain;
 pub fn verilog_of_network(
     network: &Network,
     recordings: &[&Recording],
-    options: &c::Options,
+    options: &Options,
 ) -> Result<Files, Vec<Diagnostic>> {
     verilog::project::VERILOG.of_network(network, recordings, options)
 }
 
 /// A project for a network, with a recorded run for its test.
-pub type OfNetwork = fn(&Network, Option<&Recording>, &c::Options) -> Result<Files, Vec<Diagnostic>>;
+pub type OfNetwork = fn(&Network, Option<&Recording>, &Options) -> Result<Files, Vec<Diagnostic>>;
 
 /// A project for operations of one parameter set or of several: its name and title, the operations with their networks,
 /// and known answers.
@@ -63,7 +65,7 @@ pub type OfOperations = fn(
     &str,
     &[(&OperationSpec, &Network)],
     &[KnownAnswer],
-    &c::Options,
+    &Options,
     &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>>;
 
@@ -104,6 +106,11 @@ pub fn notes(files: &project::Files) -> Vec<String> {
     [c::project::notes(files), hdl::notes(files)].concat()
 }
 
+/// What a project in C is asked for whose wide loops a device runs.
+fn with_kernels(options: &Options, dialect: &'static c::Dialect) -> c::Options {
+    c::Options { device: Some(dialect), ..options.of_c() }
+}
+
 /// All targets.
 pub const ALL: &[Target] = &[
     Target {
@@ -117,8 +124,10 @@ pub const ALL: &[Target] = &[
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
-        of_network: Some(c::project::of_network),
-        of_operations: c::project::of_operations,
+        of_network: Some(|network, recording, options| c::project::of_network(network, recording, &options.of_c())),
+        of_operations: |name, title, operations, known, options, on_operation| {
+            c::project::of_operations(name, title, operations, known, &options.of_c(), on_operation)
+        },
         contender: None,
     },
     Target {
@@ -208,7 +217,9 @@ pub const ALL: &[Target] = &[
         holds: project::any_answer,
         offers: openssl::offers,
         of_network: None,
-        of_operations: openssl::of_operations,
+        of_operations: |name, title, operations, known, options, on_operation| {
+            openssl::of_operations(name, title, operations, known, &options.of_c(), on_operation)
+        },
         contender: None,
     },
     Target {
@@ -291,13 +302,13 @@ pub const ALL: &[Target] = &[
         holds: project::any_answer,
         offers: project::itself,
         of_network: Some(|network, recording, options| {
-            c::project::of_network(network, recording, &device::options(options, Dialect::OpenCl))
+            c::project::of_network(network, recording, &with_kernels(options, &opencl::DIALECT))
         }),
         of_operations: |name, title, operations, known, options, on_operation| {
-            let options = device::options(options, Dialect::OpenCl);
+            let options = with_kernels(options, &opencl::DIALECT);
             c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
-        contender: Some(device::contender::OPENCL),
+        contender: Some(opencl::contender::CONTENDER),
     },
     Target {
         name: "cuda",
@@ -311,12 +322,12 @@ pub const ALL: &[Target] = &[
         holds: project::any_answer,
         offers: project::itself,
         of_network: Some(|network, recording, options| {
-            c::project::of_network(network, recording, &device::options(options, Dialect::Cuda))
+            c::project::of_network(network, recording, &with_kernels(options, &cuda::DIALECT))
         }),
         of_operations: |name, title, operations, known, options, on_operation| {
-            let options = device::options(options, Dialect::Cuda);
+            let options = with_kernels(options, &cuda::DIALECT);
             c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
-        contender: Some(device::contender::CUDA),
+        contender: Some(cuda::contender::CONTENDER),
     },
 ];

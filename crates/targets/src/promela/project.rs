@@ -3,7 +3,7 @@
 use super::behaviour::{Abstraction, analyse};
 use super::environment::{self, Environment};
 use super::model::{model, order_matters};
-use crate::c::Options;
+use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;

@@ -1,5 +1,6 @@
 //! Analyses of the representation, one a file. They read and never change it.
 
+pub mod actor_automata;
 pub mod assigned;
 pub mod balance;
 pub mod calls;
@@ -7,6 +8,7 @@ pub mod carried;
 pub mod constant_time;
 mod constants;
 pub mod control;
+pub mod cut;
 mod effects;
 pub mod filled;
 pub mod flow;

@@ -1,12 +1,11 @@
 //! The control automata of operations, which most targets print.
 
-use crate::c::fused;
 use crate::memo::Memo;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
 use headrace_source::Span;
-use headrace_transform::control::{Automaton, Limits, automaton_of};
+use headrace_transform::control::{Automaton, Samples, search};
 pub use headrace_transform::control::{Hindrance, hindrances};
 use std::sync::Arc;
 
@@ -26,24 +25,14 @@ pub struct NotFused {
 /// Why there is none that is worth printing.
 pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result<Automaton, NotFused> {
     let ports = || network.inputs.iter().map(|port| port.name.as_str());
-    let found = |samples: &[samples::Stream]| {
-        automaton_of(network, samples, &Limits::default())
-            .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })
+    let samples = Samples {
+        usual: samples::streams(spec, ports()),
+        thorough: samples::thorough_streams(spec, ports()),
+        plain: samples::plain_streams(spec, ports()),
     };
-    let (usual, thorough) = (samples::streams(spec, ports()), samples::thorough_streams(spec, ports()));
-    // Where pieces lead through too much, whole messages are still fast.
-    let mut automaton =
-        found(&usual).or_else(|refused| found(&samples::plain_streams(spec, ports())).map_err(|_| refused))?;
-    // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room
-    // with those has none with more, and searching for that takes longest.
-    if thorough != usual
-        && fused::fits(&automaton)
-        && let Some(whole) = found(&thorough).ok().filter(fused::fits)
-    {
-        automaton = whole;
-    }
-    fused::fitting(automaton)
-        .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
+    let found =
+        search(network, &samples).map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;
+    found.ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
 }
 
 /// Automata that were searched for, each once however many targets print it: clones share what they find. An operation

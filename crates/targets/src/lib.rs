@@ -19,10 +19,12 @@ pub mod java;
 mod layout;
 pub mod llvm;
 mod locals;
+mod lowered;
 pub mod memo;
 pub mod opencl;
 pub mod openssl;
 mod operation;
+mod options;
 pub mod project;
 pub mod promela;
 pub mod rust;
@@ -33,11 +35,11 @@ pub mod wasm;
 pub mod xlim;
 
 use contender::Contender;
-use device::Dialect;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::lwc::{Core, Script};
 use headrace_source::Diagnostic;
+pub use options::Options;
 use project::{Files, KnownAnswer, OnOperation, Recording};
 use toolchain::Toolchain;
 
@@ -49,13 +51,13 @@ use toolchain::Toolchain;
 pub fn verilog_of_network(
     network: &Network,
     recordings: &[&Recording],
-    options: &c::Options,
+    options: &Options,
 ) -> Result<Files, Vec<Diagnostic>> {
     verilog::project::VERILOG.of_network(network, recordings, options)
 }
 
 /// A project for a network, with a recorded run for its test.
-pub type OfNetwork = fn(&Network, Option<&Recording>, &c::Options) -> Result<Files, Vec<Diagnostic>>;
+pub type OfNetwork = fn(&Network, Option<&Recording>, &Options) -> Result<Files, Vec<Diagnostic>>;
 
 /// A project for operations of one parameter set or of several: its name and title, the operations with their networks,
 /// and known answers.
@@ -64,12 +66,12 @@ pub type OfOperations = fn(
     &str,
     &[(&OperationSpec, &Network)],
     &[KnownAnswer],
-    &c::Options,
+    &Options,
     &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>>;
 
 /// A project for a core with the LWC hardware API: its title, the core, its network, and messages for its test.
-pub type OfLwc = fn(&str, &Core<'_>, &Network, &Script, &c::Options) -> Result<Files, Vec<Diagnostic>>;
+pub type OfLwc = fn(&str, &Core<'_>, &Network, &Script, &Options) -> Result<Files, Vec<Diagnostic>>;
 
 /// A target language, for those who list and choose.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +112,11 @@ pub fn notes(files: &project::Files) -> Vec<String> {
     [c::project::notes(files), hdl::notes(files)].concat()
 }
 
+/// What a project in C is asked for whose wide loops a device runs.
+fn with_kernels(options: &Options, dialect: &'static c::Dialect) -> c::Options {
+    c::Options { device: Some(dialect), ..options.of_c() }
+}
+
 /// All targets.
 pub const ALL: &[Target] = &[
     Target {
@@ -123,8 +130,10 @@ pub const ALL: &[Target] = &[
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
-        of_network: Some(c::project::of_network),
-        of_operations: c::project::of_operations,
+        of_network: Some(|network, recording, options| c::project::of_network(network, recording, &options.of_c())),
+        of_operations: |name, title, operations, known, options, on_operation| {
+            c::project::of_operations(name, title, operations, known, &options.of_c(), on_operation)
+        },
         of_lwc: None,
         contender: None,
     },
@@ -220,7 +229,9 @@ pub const ALL: &[Target] = &[
         holds: project::any_answer,
         offers: openssl::offers,
         of_network: None,
-        of_operations: openssl::of_operations,
+        of_operations: |name, title, operations, known, options, on_operation| {
+            openssl::of_operations(name, title, operations, known, &options.of_c(), on_operation)
+        },
         of_lwc: None,
         contender: None,
     },
@@ -312,14 +323,14 @@ pub const ALL: &[Target] = &[
         holds: project::any_answer,
         offers: project::itself,
         of_network: Some(|network, recording, options| {
-            c::project::of_network(network, recording, &device::options(options, Dialect::OpenCl))
+            c::project::of_network(network, recording, &with_kernels(options, &opencl::DIALECT))
         }),
         of_operations: |name, title, operations, known, options, on_operation| {
-            let options = device::options(options, Dialect::OpenCl);
+            let options = with_kernels(options, &opencl::DIALECT);
             c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
         of_lwc: None,
-        contender: Some(device::contender::OPENCL),
+        contender: Some(opencl::contender::CONTENDER),
     },
     Target {
         name: "cuda",
@@ -333,13 +344,13 @@ pub const ALL: &[Target] = &[
         holds: project::any_answer,
         offers: project::itself,
         of_network: Some(|network, recording, options| {
-            c::project::of_network(network, recording, &device::options(options, Dialect::Cuda))
+            c::project::of_network(network, recording, &with_kernels(options, &cuda::DIALECT))
         }),
         of_operations: |name, title, operations, known, options, on_operation| {
-            let options = device::options(options, Dialect::Cuda);
+            let options = with_kernels(options, &cuda::DIALECT);
             c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
         of_lwc: None,
-        contender: Some(device::contender::CUDA),
+        contender: Some(cuda::contender::CONTENDER),
     },
 ];

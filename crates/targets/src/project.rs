@@ -1,17 +1,11 @@
 //! What projects are made of, whatever the language: files, runs of networks, known answers.
 
-use crate::automata::{NotFused, automaton};
-use crate::c::Options;
+use crate::automata::NotFused;
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
-use headrace_lowering::{Lanes, Options as Lowering, lower, lower_fused};
-use headrace_program::Module;
-use headrace_source::Diagnostic;
-use headrace_transform::control::Automaton;
 use headrace_transform::passes::manager::is_limited;
 use rayon::prelude::*;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Files by path.
@@ -37,62 +31,6 @@ pub struct KnownAnswer {
     pub words: u32,
     /// The strings that must come out; `None` when the message must be refused.
     pub expected: Option<BTreeMap<Role, Vec<u8>>>,
-}
-
-/// A network lowered with its scheduler.
-///
-/// # Errors
-///
-/// What cannot be lowered, with its place.
-pub(crate) fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
-    lower(network, &Lowering { fifo_tokens: options.fifo_tokens, ..Lowering::default() })
-}
-
-/// The network of an operation lowered with its control automaton; or with its scheduler, and the reason for that where
-/// an automaton was wanted.
-pub(crate) fn lowered_operation(
-    spec: &OperationSpec,
-    network: &Network,
-    options: &Options,
-    lowering: &Lowering,
-) -> (Result<Module, Vec<Diagnostic>>, Option<NotFused>) {
-    if !options.fused {
-        return (lowered(network, options), None);
-    }
-    let fused = automaton(spec, network, options.automata.as_ref()).and_then(|automaton| {
-        short(network, &automaton, options, lowering).map_err(|reason| NotFused { reason, span: None })
-    });
-    match fused {
-        Ok(module) => (Ok(module), None),
-        Err(refused) => (lowered(network, options), Some(refused)),
-    }
-}
-
-/// For languages whose compilers put loops into vectors: as many as those of 256 bits have words.
-pub(crate) const COMPILED_LANES: Lanes = Lanes { count: 8, longest: None };
-
-/// Statements and expressions of a program with a control automaton: beyond, compilers take minutes.
-const MOST_SIZE: usize = 400_000;
-
-/// How often fewer states are tried where a program is too long.
-const ATTEMPTS: usize = 4;
-
-/// A network lowered with as much of its automaton as makes a program that is short enough for compilers.
-fn short(network: &Network, automaton: &Automaton, options: &Options, lowering: &Lowering) -> Result<Module, String> {
-    let own = Lowering { fifo_tokens: options.fifo_tokens, ..*lowering };
-    let mut automaton = Some(Cow::Borrowed(automaton));
-    for _ in 0..ATTEMPTS {
-        let Some(now) = automaton.take() else { break };
-        let module = lower_fused(network, &now, &own)?;
-        let size = module.size();
-        if size <= MOST_SIZE {
-            return Ok(module);
-        }
-        // A little fewer than in proportion, because the rest stays as it is.
-        let n_states = now.states.len() as u128 * MOST_SIZE as u128 * 9 / (size as u128 * 10);
-        automaton = now.into_owned().typical(n_states as usize, usize::MAX).map(Cow::Owned);
-    }
-    Err("its code would be too long for compilers".to_owned())
 }
 
 /// Bytes of the stacks on which operations are compiled: deep networks need more than threads usually have.

@@ -13,6 +13,7 @@ mod random;
 use compile::array;
 use headrace_targets::c::kernel::{Alone, Items, LoopNames, element_type, items, prelude};
 use headrace_targets::c::{Dialect, RUNTIME};
+use headrace_targets::{cuda, opencl};
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use random::Random;
@@ -145,7 +146,7 @@ fn run(folder: &Path, command: &mut Command) -> (String, Option<i32>) {
 
 /// Compiles the program with the kernels in a dialect and compares what it prints, unless `probe` shows that it cannot
 /// be.
-fn compare(dialect: Dialect, commands: &[&[&str]], probe: &[&str]) {
+fn compare(dialect: &Dialect, commands: &[&[&str]], probe: &[&str]) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let folder = folder.path();
     std::fs::write(
@@ -163,10 +164,10 @@ fn compare(dialect: Dialect, commands: &[&[&str]], probe: &[&str]) {
     let cases = cases();
     let (program, expected) = program(&cases);
     let kernels: Vec<Items> = cases.into_iter().map(|case| case.kernel).collect();
-    let (name, text) = dialect.kernels("", "t", &kernels);
-    let mut files = dialect.runtime();
+    let (name, text) = (dialect.kernels)("", "t", &kernels);
+    let mut files = (dialect.runtime)();
     files.extend(RUNTIME.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())));
-    files.insert(name, text);
+    files.insert(name, text.into_bytes());
     files.insert("main.c".to_owned(), program.into_bytes());
     for (path, text) in files {
         std::fs::write(folder.join(path.trim_start_matches("src/")), text).expect("the folder is writable");
@@ -195,7 +196,7 @@ fn kernels_in_opencl_do_what_loops_mean() {
     let mut command = vec!["cc"];
     command.extend(C_FLAGS);
     command.extend(["-Wno-unused", "-I.", "main.c", "t_kernels.c", "headrace_opencl.c", "-lOpenCL", "-o", "main"]);
-    compare(Dialect::OpenCl, &[&command], &["cc", "probe.c", "-lOpenCL", "-o", "probe"]);
+    compare(&opencl::DIALECT, &[&command], &["cc", "probe.c", "-lOpenCL", "-o", "probe"]);
 }
 
 #[test]
@@ -210,5 +211,5 @@ fn kernels_in_cuda_do_what_loops_mean() {
         command
     };
     let (kernels, runtime) = (compiled("t_kernels.cu", "t_kernels.o"), compiled("headrace_cuda.cu", "headrace_cuda.o"));
-    compare(Dialect::Cuda, &[&kernels, &runtime, &command], &["c++", "--version"]);
+    compare(&cuda::DIALECT, &[&kernels, &runtime, &command], &["c++", "--version"]);
 }

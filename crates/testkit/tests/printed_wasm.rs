@@ -13,7 +13,7 @@ mod conformance;
 use headrace_interp::Interpreter;
 use headrace_ir::Network;
 use headrace_program::{Print, Stmt};
-use headrace_targets::c::Options;
+use headrace_targets::Options;
 use headrace_targets::wasm::project::{Printed, WRAPPER, printed};
 use headrace_testkit::printed::wasm::{RUNNER, case};
 use std::path::Path;

@@ -16,7 +16,7 @@ use headrace_library::samples;
 use headrace_source::{Diagnostic, FileId, Span};
 use headrace_syntax::ast::Entity;
 use headrace_syntax::xdf;
-use headrace_targets::c::Options;
+use headrace_targets::Options;
 use headrace_targets::project::Files;
 use headrace_targets::xlim::project::of_network;
 use headrace_testkit::differential::{Stopped, difference, interpreted, observe, program};

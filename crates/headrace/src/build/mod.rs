@@ -17,11 +17,11 @@ use headrace_hardware::Datapath;
 use headrace_ir::DEFAULT_FIFO_TOKENS;
 use headrace_native::LocalTrials;
 use headrace_source::Diagnostic;
-use headrace_targets::Target;
-use headrace_targets::c::Options;
+use headrace_targets::c;
 use headrace_targets::c::kernel::Trials;
 use headrace_targets::c::small::Fills;
 use headrace_targets::project::Files;
+use headrace_targets::{Options, Target};
 use headrace_transform::passes::manager::{LeftOut, leave_out};
 use std::sync::Arc;
 
@@ -191,11 +191,15 @@ impl Build {
             package_prefix: self.prefix.clone().unwrap_or(usual.package_prefix),
             fifo_tokens: self.fifo_tokens,
             fused: self.fused,
-            trials,
-            main: self.main,
-            small: self.small.then(|| Arc::new(Interpreted) as Arc<dyn Fills>),
+            c: c::Options {
+                trials,
+                main: self.main,
+                small: self.small.then(|| Arc::new(Interpreted) as Arc<dyn Fills>),
+                ..usual.c
+            },
             hardware: self.hardware,
-            ..Options::default()
+            prefix: usual.prefix,
+            automata: usual.automata,
         })
     }
 }

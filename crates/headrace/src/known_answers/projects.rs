@@ -14,7 +14,7 @@ use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::Case;
 use headrace_source::Diagnostic;
-use headrace_targets::c::Options;
+use headrace_targets::Options;
 use headrace_targets::project::{KnownAnswer, is_supported};
 use headrace_targets::toolchain::{self, Batch, Member, Toolchain};
 use headrace_targets::{ALL, Target};

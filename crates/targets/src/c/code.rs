@@ -1,18 +1,21 @@
 //! The text of one C function as it grows: lines, temporaries, names of locals, checks, and the places that
 //! expressions read.
 
+pub mod node;
 mod places;
+pub mod value;
+pub mod wide;
 
 use super::ctype::{self, Repr};
 use super::names::Names;
-use super::node::Node;
 use super::plan::Plan;
-use super::value::{Kind, Value};
 use headrace_analysis::ranges::{Interval, Unit};
 use headrace_ir::{
     Argument, BinaryOp, Expr, Int, Local, LocalId, MAX_SHIFT, ProcedureId, RealType, Root, Scalar, Type,
 };
 use headrace_source::{Diagnostic, Span};
+use node::Node;
+use value::{Binding, Kind, Value};
 
 /// How a local is spelled.
 #[derive(Clone, Debug)]
@@ -421,7 +424,7 @@ pub fn stored(value: &Value, scalar: Scalar) -> String {
         Scalar::Int(ty) if ty.width <= 64 && value.constant.is_none() => {
             let element = ctype::element(scalar);
             // Names and elements have their type, calls return theirs; the rest was computed in `int` or wider.
-            let computed = !matches!(value.binding, super::value::Binding::Primary);
+            let computed = !matches!(value.binding, Binding::Primary);
             if computed && !value.text.starts_with(&format!("({element})")) {
                 value.cast(element, value.kind).text
             } else {

@@ -217,6 +217,19 @@ pub fn text_literal(text: &str) -> String {
     out
 }
 
+/// The words of a constant, least significant first.
+pub fn words_of(value: &Int, words: u32) -> String {
+    let bytes = value.to_le_bytes(words as usize * 4);
+    let texts: Vec<String> = bytes
+        .chunks_exact(4)
+        .map(|chunk| {
+            let word = chunk.iter().rev().fold(0u32, |word, &byte| word << 8 | u32::from(byte));
+            format!("{word:#x}u")
+        })
+        .collect();
+    texts.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

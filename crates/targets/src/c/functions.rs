@@ -2,8 +2,8 @@
 
 use super::code::{Code, stored};
 use super::ctype;
+use super::inlined;
 use super::plan::{Plan, ProcedureInfo};
-use super::small::folded;
 use headrace_analysis::assigned::{self, Uses};
 use headrace_analysis::filled;
 use headrace_analysis::ranges::Unit;
@@ -155,8 +155,8 @@ impl Code<'_> {
     }
 }
 
-fn definition(result: &str, name: &str, parameters: &[String], body: &str) -> String {
-    defined("static inline", result, name, parameters, body)
+fn definition(attribute: &str, result: &str, name: &str, parameters: &[String], body: &str) -> String {
+    format!("{attribute}{}", defined("static inline", result, name, parameters, body))
 }
 
 fn defined(storage: &str, result: &str, name: &str, parameters: &[String], body: &str) -> String {
@@ -232,15 +232,16 @@ pub fn guard(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printe
         stops: code.stops,
         ..Printed::default()
     };
-    printed.text = definition("bool", name, &parameters, &code.finish());
+    printed.text = definition(plan.options.attribute(), "bool", name, &parameters, &code.finish());
     printed
 }
 
-fn join_conditions(values: &[super::value::Value]) -> String {
+fn join_conditions(values: &[super::code::value::Value]) -> String {
     let mut values = values.iter();
     let Some(first) = values.next() else { return "true".to_owned() };
-    let all = values
-        .fold(first.clone(), |all, value| super::value::Value::infix("&&", &all, value, super::value::Kind::Bool));
+    let all = values.fold(first.clone(), |all, value| {
+        super::code::value::Value::infix("&&", &all, value, super::code::value::Kind::Bool)
+    });
     all.text
 }
 
@@ -293,7 +294,7 @@ pub fn body(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printed
     if text.is_empty() {
         return Printed::default();
     }
-    printed.text = definition("void", name, &all, &text);
+    printed.text = definition(plan.options.attribute(), "void", name, &all, &text);
     printed
 }
 
@@ -465,8 +466,9 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
     let body = code.finish();
     let name = info.name.clone();
     let shown = if all.is_empty() { "void".to_owned() } else { all.join(", ") };
-    let prototype = format!("static inline {result_type} {name}({shown});\n");
-    let is_folded = plan.options.small.is_some() && !info.recursive && folded::is_folded(plan.actor, at);
+    let cold = plan.options.attribute();
+    let prototype = format!("{cold}static inline {result_type} {name}({shown});\n");
+    let is_folded = plan.options.small.is_some() && !info.recursive && inlined::is_folded(plan.actor, at);
     let storage = if is_folded { "HR_SMALL_FOLDED" } else { "static inline" };
-    (info, prototype, defined(storage, &result_type, &name, &all, &body))
+    (info, prototype, format!("{cold}{}", defined(storage, &result_type, &name, &all, &body)))
 }

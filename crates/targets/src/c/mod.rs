@@ -5,12 +5,12 @@
 //! | --- | --- |
 //! | `ctype` | how values lie in memory, in which C types integers are computed |
 //! | `plan` | where the variables of an actor lie, what its procedures need |
-//! | `node`, `value`, `wide` | expressions, up to 64 bits and beyond |
-//! | `code`, `statement`, `functions` | functions: procedures, guards, actions |
+//! | `code` | a function as it grows; expressions, up to 64 bits and beyond |
+//! | `statement`, `functions` | functions: procedures, guards, actions |
+//! | `inlined` | what small C repeats |
 //! | `scheduler` | what fires when, for one actor |
 //! | `project` | build files, interface and test around what is printed |
-//! | `network` | the context, its FIFOs, and the functions that move tokens and run it |
-//! | `partition` | the same for a network that several threads run |
+//! | `network` | the context, its FIFOs, and the functions that move tokens and run it, on one thread or on several |
 //! | `small` | the same for microcontrollers |
 
 mod code;
@@ -18,12 +18,11 @@ pub mod contender;
 mod ctype;
 mod functions;
 pub mod fused;
+mod inlined;
 pub mod kernel;
 mod names;
 pub mod natives;
 mod network;
-mod node;
-mod partition;
 mod plan;
 pub mod project;
 mod scheduler;
@@ -31,12 +30,10 @@ pub mod small;
 mod statement;
 pub(crate) mod toolchain;
 mod usual;
-mod value;
-mod wide;
 
-pub use crate::device::Dialect;
 pub use fused::{PrintedLoop, PrintedVariant};
 pub use network::is_profiled;
+pub use project::Dialect;
 
 use crate::automata::Automata;
 use headrace_ir::{Mapping, Network};
@@ -87,15 +84,13 @@ pub const RUNTIME_HELPERS: &[(&str, &str)] = &[
     ("headrace_helpers.c", include_str!("../../../../runtime/c/headrace_helpers.c")),
 ];
 
-/// What the caller wants.
+/// What the caller wants of code in C.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The command and version that make the files, for their first line.
     pub command: String,
     /// Beginning of all names; `None`: made from the name of the network.
     pub prefix: Option<String>,
-    /// Beginning of the names of packages, so that nobody takes them for another's: of the crates of target `rust`.
-    pub package_prefix: String,
     /// Capacity of FIFOs whose source does not say one, in tokens.
     pub fifo_tokens: u32,
     /// Report run-time errors of the program. Otherwise what is not proven is kept in bounds.
@@ -120,7 +115,7 @@ pub struct Options {
     /// Bytes of C of a network that runs as its control automaton: of what makes it faster, as much is printed.
     pub most_text: usize,
     /// The language of kernels for loops that a device runs; `None`: none does.
-    pub device: Option<Dialect>,
+    pub device: Option<&'static Dialect>,
     /// As little code and memory as there can be, for microcontrollers, with FIFOs as long as this says they get;
     /// `None`: as fast as there can be.
     pub small: Option<Arc<dyn small::Fills>>,
@@ -128,11 +123,12 @@ pub struct Options {
     pub many: bool,
     /// Kernels of an automaton that come once in a message are short, not fast, however short the automaton is.
     pub brief: bool,
+    /// Functions of the run-time scheduler are made small, not fast: it is seldom needed. `HR_COLD` must stand for that above
+    /// them.
+    pub cold: bool,
     /// Tokens of each port that a context must be able to hold while its network runs as an automaton, beside those
     /// that the automaton moves at once; `None`: as many as suits any host.
     pub held: Option<Arc<Held>>,
-    /// What designs in hardware are like, but for what stands above.
-    pub hardware: headrace_hardware::Options,
 }
 
 /// Tokens of each input and output port, in the order of the network.
@@ -149,7 +145,6 @@ impl Default for Options {
         Self {
             command: format!("headrace {}", env!("CARGO_PKG_VERSION")),
             prefix: None,
-            package_prefix: "headrace-".to_owned(),
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             checked: false,
             lenient_indices: false,
@@ -165,9 +160,16 @@ impl Default for Options {
             small: None,
             many: true,
             brief: false,
+            cold: false,
             held: None,
-            hardware: headrace_hardware::Options::default(),
         }
+    }
+}
+
+impl Options {
+    /// What stands in front of functions of the run-time scheduler.
+    fn attribute(&self) -> &'static str {
+        if self.cold { "HR_COLD " } else { "" }
     }
 }
 

@@ -272,7 +272,7 @@ pub fn element_text(value: &Value, scalar: Scalar) -> String {
     match (value, scalar) {
         (Value::Bool(value), _) => value.to_string(),
         (Value::Int(value), Scalar::Int(ty)) => match ctype::storage_words(ty) {
-            Some(words) => super::wide::words_of(value, words),
+            Some(words) => ctype::words_of(value, words),
             None => {
                 let repr = ctype::Repr::of_storage(ty);
                 if !ty.signed && ty.width <= 16 {

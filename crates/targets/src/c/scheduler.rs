@@ -194,7 +194,8 @@ pub fn scheduler(
     scheduler.prologue(&unused);
     scheduler.code.splice(&rest);
     scheduler.epilogue();
-    let mut text = format!("static bool {name}(\n    {}) {{\n", parameters.join(",\n    "));
+    let cold = plan.options.attribute();
+    let mut text = format!("{cold}static bool {name}(\n    {}) {{\n", parameters.join(",\n    "));
     let stops = scheduler.stops;
     text.push_str(&scheduler.code.finish());
     text.push_str("}\n\n");
@@ -337,7 +338,12 @@ impl Scheduler<'_> {
                     scheduler.attempt(action, &functions[number], number, Some(*test), here);
                 }
             });
-            if several || text.contains(&format!("goto {};", self.states[at])) {
+            // Whatever fires goes to the only state again, and what has no input never does.
+            let fires = |test: &Test| {
+                let consumes = &actor.actions[test.action.index()].consumes;
+                consumes.iter().all(|pattern| self.inputs[pattern.port].is_some())
+            };
+            if several || state.tests.iter().any(fires) {
                 let label = format!("{}:\n", self.states[at]);
                 self.code.splice(&label);
             }

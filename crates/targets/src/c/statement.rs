@@ -1,11 +1,12 @@
 //! Statements.
 
+use super::code::node::{Node, index_proven};
+use super::code::value::{Kind, Value, round_real, wrap_value};
+use super::code::wide::exact_words;
 use super::code::{Code, stored};
 use super::ctype::{self, Repr};
+use super::inlined;
 use super::natives::bare_name;
-use super::node::Node;
-use super::small::folded;
-use super::value::{Kind, Value, round_real, wrap_value};
 use headrace_analysis::assigned;
 use headrace_analysis::ranges::Interval;
 use headrace_ir::{
@@ -20,7 +21,7 @@ impl Code<'_> {
         let mut statements = statements;
         while let [statement, rest @ ..] = statements {
             statements = match self.word_stored(statements) {
-                true => statements.get(folded::WORD_BYTES..).unwrap_or_default(),
+                true => statements.get(inlined::WORD_BYTES..).unwrap_or_default(),
                 false => {
                     self.statement(statement);
                     rest
@@ -36,18 +37,16 @@ impl Code<'_> {
         }
         let is_bytes = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(8));
         let is_word = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(32));
-        let Some((place, word)) = folded::stored_word(statements, &is_bytes, &is_word) else { return false };
+        let Some((place, word)) = inlined::stored_word(statements, &is_bytes, &is_word) else { return false };
         // What is not proven to lie inside is kept inside byte by byte.
         let dims = self.type_of(place.root).dims.clone();
         let is_inside = |statement: &Stmt| match &statement.kind {
-            StmtKind::Assign(place, _) => place
-                .indices
-                .iter()
-                .zip(&dims)
-                .all(|(index, &size)| super::node::index_proven(&self.node(index).range, size)),
+            StmtKind::Assign(place, _) => {
+                place.indices.iter().zip(&dims).all(|(index, &size)| index_proven(&self.node(index).range, size))
+            }
             _ => false,
         };
-        if !statements[..folded::WORD_BYTES].iter().all(is_inside) {
+        if !statements[..inlined::WORD_BYTES].iter().all(is_inside) {
             return false;
         }
         let word = self.load(word);
@@ -292,9 +291,9 @@ impl Code<'_> {
                 };
                 let small = iterations.filter(|_| self.plan.options.small.is_some());
                 let in_a_row =
-                    small.map_or(1, |iterations| folded::iterations_in_a_row(&self.locals, iterations, body));
+                    small.map_or(1, |iterations| inlined::iterations_in_a_row(&self.locals, iterations, body));
                 let is_bytes = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(8));
-                let lists = small.and_then(|_| folded::xor_of_lists(variable.index(), body, &is_bytes));
+                let lists = small.and_then(|_| inlined::xor_of_lists(variable.index(), body, &is_bytes));
                 let first = low.constant.as_ref().and_then(Int::to_u64);
                 let is_inside = |one: &Place| {
                     let end = first.zip(small).and_then(|(first, iterations)| first.checked_add(iterations));
@@ -313,7 +312,7 @@ impl Code<'_> {
                     return;
                 }
                 let bits = |root| self.type_of(root).element.width();
-                if small.is_some_and(|iterations| folded::is_unrolled(variable.index(), iterations, body, &bits)) {
+                if small.is_some_and(|iterations| inlined::is_unrolled(variable.index(), iterations, body, &bits)) {
                     self.line("HR_SMALL_UNROLLED");
                 }
                 let next = if in_a_row == 1 { format!("{name}++") } else { format!("{name} += {in_a_row}") };
@@ -594,7 +593,7 @@ impl Code<'_> {
                     self.line(&format!("hr_print_{kind}(control, {});", value.text));
                 }
                 None => {
-                    let words = super::wide::exact_words(&node);
+                    let words = exact_words(&node);
                     let value = self.wide(&node, words);
                     let scratch = self.temporary("scratch");
                     let digits = self.temporary("digits");

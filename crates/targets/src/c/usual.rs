@@ -5,9 +5,9 @@
 //! is tested first, it is one of 64.
 
 use super::code::Code;
+use super::code::node::Node;
+use super::code::value::{Kind, Value, shifts_too_far};
 use super::ctype::Repr;
-use super::node::Node;
-use super::value::{Kind, Value, shifts_too_far};
 use headrace_analysis::ranges::{Interval, usual_count, with_counts_up_to};
 use headrace_ir::{ExprKind, Int};
 

@@ -3,10 +3,9 @@
 use super::shape::{class_name, header_name, operation};
 use super::{answers, name, network};
 use crate::braces::free_of_records;
-use crate::c::Options;
-use crate::project::{
-    COMPILED_LANES, Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors,
-};
+use crate::lowered::{COMPILED_LANES, lowered, lowered_operation};
+use crate::options::Options;
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_lowering::Options as Lowering;

@@ -1,29 +1,14 @@
 //! What targets for devices have in common: projects in C of which a device runs the wide loops.
 //!
-//! The host is the project that target `c` makes. Kernels are printed by `c/kernel/items.rs`, the calls by
-//! `c/fused/elsewhere.rs`, once for all dialects; a dialect says in which file kernels stand, what stands above them and
-//! around them, and what a project ships with to run them.
+//! The host is the project that target `c` makes. Kernels are printed by `c/kernel/work_items.rs`, the calls by
+//! `c/fused/offload.rs`, once for all dialects; a dialect (`c/project/device.rs`) says in which file kernels stand, what
+//! stands above them and around them, and what a project ships with to run them.
 
-mod build;
 pub(crate) mod contender;
-mod test;
 
-use crate::c::Options;
 use crate::c::kernel::{Items, arithmetic};
 use crate::project::Files;
-use crate::{cuda, opencl};
-pub(crate) use build::Device;
 use std::fmt::Write as _;
-pub(crate) use test::{harness, long};
-
-/// The language of kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// OpenCL C 1.2.
-    OpenCl,
-    /// CUDA C++.
-    Cuda,
-}
 
 /// What every dialect has: the interface of devices, and what is alike behind it.
 const SHARED: [(&str, &str); 2] = [
@@ -34,38 +19,9 @@ const SHARED: [(&str, &str); 2] = [
 /// Several bytes as one number.
 const BYTES: &str = include_str!("../../../../runtime/device/headrace_bytes.h");
 
-impl Dialect {
-    /// The name of the language.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Dialect::OpenCl => "OpenCL C",
-            Dialect::Cuda => "CUDA",
-        }
-    }
-
-    /// The file with the kernels of a network.
-    pub fn kernels(self, head: &str, prefix: &str, kernels: &[Items]) -> (String, Vec<u8>) {
-        let (ending, text) = match self {
-            Dialect::OpenCl => ("c", opencl::kernels(head, prefix, kernels)),
-            Dialect::Cuda => ("cu", cuda::kernels(head, prefix, kernels)),
-        };
-        (format!("{prefix}_kernels.{ending}"), text.into_bytes())
-    }
-
-    /// What a project ships with to run them.
-    pub fn runtime(self) -> Files {
-        let (own, made) = match self {
-            Dialect::OpenCl => (opencl::RUNTIME, None),
-            Dialect::Cuda => (cuda::RUNTIME, Some(cuda::functions())),
-        };
-        let shipped = own.iter().chain(&SHARED).map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
-        shipped.chain(made.map(|(path, text)| (path.to_owned(), text.into_bytes()))).collect()
-    }
-}
-
-/// Options of a project for a dialect.
-pub(crate) fn options(options: &Options, dialect: Dialect) -> Options {
-    Options { device: Some(dialect), ..options.clone() }
+/// What a project ships with to run kernels, some of it for one dialect only.
+pub(crate) fn runtime(own: &[(&str, &str)]) -> Files {
+    own.iter().chain(&SHARED).map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
 }
 
 /// The functions that kernels call, below what a dialect puts above them.

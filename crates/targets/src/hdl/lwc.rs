@@ -1,7 +1,7 @@
 //! Cores with the LWC hardware API: its ports around the network of a core, messages as files, and a bench that plays them.
 
 use super::project::{Language, Part, head};
-use crate::c::Options;
+use crate::Options;
 use crate::project::Files;
 use headrace_ir::Network;
 use headrace_library::lwc::{Core, Script};

@@ -1,9 +1,9 @@
 //! Folders: the designs of networks with what builds, tests and describes them.
 
 use super::{Message, message, recorded};
-use crate::c::Options;
+use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
-use headrace_hardware::{Datapath, lower};
+use headrace_hardware::lower;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::names::snake_case;
@@ -22,8 +22,7 @@ pub(super) fn head(options: &Options) -> String {
 ///
 /// What has no place in hardware, with where it stands.
 pub(super) fn design(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
-    let datapath = if options.fused { options.hardware.datapath } else { Datapath::Never };
-    lower(network, &headrace_hardware::Options { fifo_tokens: options.fifo_tokens, datapath, ..options.hardware })
+    lower(network, &options.of_hardware())
 }
 
 /// A design in a folder of its own, as build files know it.

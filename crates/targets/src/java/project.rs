@@ -6,8 +6,9 @@ use super::runtime::{OF_KNOWN_ANSWERS, OF_NETWORKS, OF_OPERATIONS, OF_RECORDINGS
 use super::shape::{class_name, operation, package};
 use super::{answers, network, provider};
 use crate::braces::free_of_records;
-use crate::c::Options;
-use crate::project::{Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors};
+use crate::lowered::{lowered, lowered_operation};
+use crate::options::Options;
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_lowering::{Lanes, Options as Lowering};

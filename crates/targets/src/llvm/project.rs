@@ -6,10 +6,10 @@ use super::{glue, module};
 use crate::c::project::{
     MESSAGES, add_headers, answers, build_files, head, identifier, in_source_folder, network_prefix, shape,
 };
-use crate::c::{Options, RUNTIME, prefix_for};
-use crate::project::{
-    COMPILED_LANES, Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors,
-};
+use crate::c::{RUNTIME, prefix_for};
+use crate::lowered::{COMPILED_LANES, lowered, lowered_operation};
+use crate::options::Options;
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_lowering::Options as Lowering;
@@ -35,7 +35,7 @@ pub fn emit(network: &Network, prefix: &str, options: &Options) -> Result<Files,
 }
 
 fn printed(lowered: &Module, prefix: &str, options: &Options) -> Files {
-    let head = head(options);
+    let head = head(&options.command);
     let line = format!("; Made by `{}`. Changes here will be lost.\n", options.command.replace('\n', " "));
     let mut files = Files::new();
     files.insert(format!("{prefix}.ll"), module::module(&line, lowered, prefix).into_bytes());
@@ -63,10 +63,10 @@ pub fn of_network(
     let mut files = emit(network, &name, options)?;
     files.extend(runtime());
     let mut files = in_source_folder(files);
-    let test = answers::of_network(&head(options), &name, network, recording);
+    let test = answers::of_network(&head(&options.command), &name, network, recording);
     files.insert("test/test.c".into(), test.into_bytes());
     let about = format!("The network `{}` as a module in LLVM IR.", network.name);
-    build_files::add(&mut files, &name, &options.command, &about);
+    build_files::add(&mut files, &name, &options.command, &about, None);
     Ok(files)
 }
 
@@ -108,7 +108,7 @@ pub fn of_operations(
     }
     let mut files = in_source_folder(files);
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
-    let head = head(options);
+    let head = head(&options.command);
     add_headers(&mut files, &head, &name, title, operations, &vec![false; operations.len()]);
     files.insert(
         "test/test.c".into(),
@@ -116,6 +116,6 @@ pub fn of_operations(
     );
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!("{title}: {} in LLVM IR, with an interface in C.", listed.join(", "));
-    build_files::add(&mut files, &name, &options.command, &about);
+    build_files::add(&mut files, &name, &options.command, &about, None);
     Ok(files)
 }

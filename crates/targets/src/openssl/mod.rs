@@ -99,7 +99,7 @@ pub fn of_operations(
     files.extend(RUNTIME.map(|(path, text)| (format!("src/{path}"), text.as_bytes().to_vec())));
     files.extend(TEST.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())));
     let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
-    files.insert("src/served.c".into(), table::served(&head(options), &specs).into_bytes());
+    files.insert("src/served.c".into(), table::served(&head(&options.command), &specs).into_bytes());
     build_files::add(&mut files, &options.command, &table::rows(&specs));
     Ok(files)
 }

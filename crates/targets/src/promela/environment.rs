@@ -5,7 +5,8 @@
 //! follow the conventions of the library (`X` with `XSize`, `Rekey`); any number of arbitrary tokens comes in at all
 //! other ports.
 
-use super::execute::Known;
+pub use headrace_analysis::actor_automata::environment::{Environment, Message};
+use headrace_analysis::actor_automata::execute::Known;
 use headrace_ir::{Int, IntType, Network, Scalar};
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::framing::{LAST_CHUNK, Message as Strings, MessageWriter, PortData, Tokens};
@@ -22,39 +23,6 @@ const USUAL_BLOCK: u64 = 16;
 
 /// Lengths of the strings of a network that no manifest speaks of.
 const LENGTHS: [u64; 6] = [0, 1, 15, 16, 17, 33];
-
-/// A message as tokens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// What it is, for people.
-    pub about: String,
-    /// It needs none before it: it brings its key, or there are no keys.
-    pub can_be_first: bool,
-    /// The tokens of each input port of the network. Those that say what follows are known, those of strings are not.
-    pub tokens: Vec<Vec<Known>>,
-}
-
-/// What comes in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Environment {
-    /// Any of these, one after another. When one is in, the next may come or none.
-    pub messages: Vec<Message>,
-    /// Input ports at which there is always another token.
-    pub unlimited: Vec<bool>,
-}
-
-impl Environment {
-    /// Whether tokens ever come in at a port.
-    pub fn feeds(&self, port: usize) -> bool {
-        self.unlimited[port] || self.messages.iter().any(|message| !message.tokens[port].is_empty())
-    }
-
-    /// The values that come in at a port; unknown ones where any may.
-    pub fn values(&self, port: usize) -> impl Iterator<Item = Known> + '_ {
-        let known = self.messages.iter().flat_map(move |message| message.tokens[port].iter().cloned());
-        known.chain(self.unlimited[port].then_some(None))
-    }
-}
 
 fn token(ty: Scalar, value: u64) -> Int {
     match ty {

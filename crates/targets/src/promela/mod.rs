@@ -7,20 +7,17 @@
 //! network; a deadlock of the model is one of the network if the network, run with the same messages, stops there too
 //! (`headrace analyze NETWORK --firings FILE`).
 //!
+//! Actors as finite automata are made by [`headrace_analysis::actor_automata`].
+//!
 //! | file | what is settled there |
 //! | --- | --- |
 //! | `environment` | what comes in |
-//! | `execute`, `conditions` | firings with what is known of values |
-//! | `behaviour` | actors as finite automata |
 //! | `names` | what things are called, numbers for tokens |
 //! | `rules` | automata as guarded rules |
 //! | `model`, `rest` | the text of a model, and of what happens when nothing goes on |
 //! | `project` | models with what runs Spin |
 
-pub mod behaviour;
-mod conditions;
 pub mod environment;
-pub mod execute;
 mod model;
 mod names;
 pub mod project;

@@ -9,11 +9,11 @@
 //! * `EVERY_ORDER`: every order of all firings;
 //! * `OVERFLOW`: a writer does not wait, and a FIFO must hold what is written; one reader, any, is slower than all else.
 
-use super::behaviour::{Abstraction, Behaviour, Wires, wires};
-use super::environment::Environment;
 use super::names::{self, Named, one_of};
 use super::rest;
 use super::rules::{self, Does, Next, Rule};
+use headrace_analysis::actor_automata::environment::Environment;
+use headrace_analysis::actor_automata::{Abstraction, Behaviour, Wires, carried, wires};
 use headrace_analysis::order_dependence::{Dependence, findings};
 use headrace_ir::{Endpoint, InstanceId, Network};
 use std::fmt::Write as _;
@@ -485,7 +485,7 @@ hidden int k;
         let (name, input) = (&self.named.fifos[fifo], &self.named.inputs[port]);
         let Some(codes) = &self.named.codes[fifo] else { return };
         let connection = &self.network.connections[fifo];
-        let number = |token| codes.of_token(&super::behaviour::carried(self.network, connection, token));
+        let number = |token| codes.of_token(&carried(self.network, connection, token));
         if self.environment.unlimited[port] {
             let _ = writeln!(text, "      q_{name}[n_{name}] = {};", number(None));
             return;

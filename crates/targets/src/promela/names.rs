@@ -1,7 +1,7 @@
 //! What things of a network are called in a model, and how the values of tokens are told apart there.
 
-use super::behaviour::{Abstraction, Behaviour, Fifo};
-use super::execute::Known;
+use headrace_analysis::actor_automata::execute::Known;
+use headrace_analysis::actor_automata::{Abstraction, Behaviour, Fifo};
 use headrace_ir::{Int, Network};
 use headrace_program::language::PROMELA;
 use headrace_program::names::{Names, identifier};

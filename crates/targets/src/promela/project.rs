@@ -1,10 +1,11 @@
 //! Projects: models, with what runs Spin on them.
 
-use super::behaviour::{Abstraction, analyse};
-use super::environment::{self, Environment};
+use super::environment;
 use super::model::{model, order_matters};
-use crate::c::Options;
+use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording};
+use headrace_analysis::actor_automata::environment::Environment;
+use headrace_analysis::actor_automata::{Abstraction, Fifo, analyse};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::names::identifier;
@@ -70,7 +71,7 @@ fn of(
 ) -> Result<Model, Vec<Diagnostic>> {
     let abstraction = analyse(network, environment, options.fifo_tokens)?;
     let head = head(network, environment, &abstraction, &options.command);
-    let bytes = |fifo: &super::behaviour::Fifo| 4 + if fifo.values.is_some() { fifo.capacity } else { 0 };
+    let bytes = |fifo: &Fifo| 4 + if fifo.values.is_some() { fifo.capacity } else { 0 };
     let vector_bytes = abstraction.fifos.iter().flatten().map(bytes).sum::<u64>() + BESIDE_FIFOS;
     let switches = if order_matters(network) { " -DEVERY_ORDER" } else { "" };
     let text = model(&head, network, environment, &abstraction);

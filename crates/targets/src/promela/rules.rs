@@ -4,8 +4,9 @@
 //! earlier action does. Counters show as states that follow each other: a rule that leads from each of them to the next
 //! adds one.
 
-use super::behaviour::{Abstraction, Outcome, Tokens, Wires, carried};
 use super::names::{Named, one_of};
+use headrace_analysis::actor_automata::execute::Known;
+use headrace_analysis::actor_automata::{Abstraction, Outcome, Tokens, Wires, carried};
 use headrace_ir::{Action, InstanceId, Network};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,7 +107,7 @@ pub fn of_instance(network: &Network, at: usize, abstraction: &Abstraction, wire
                     }
                     Outcome::Open { condition, yes, no } => {
                         for (holds, next) in [(true, *yes), (false, *no)] {
-                            let does = Does::Finds { condition: condition.clone(), holds };
+                            let does = Does::Finds { condition: condition.name.clone(), holds };
                             add(Effect { does, when: when.clone(), takes: Vec::new(), puts: Vec::new() }, next);
                         }
                     }
@@ -153,14 +154,14 @@ fn puts(
     network: &Network,
     action: &Action,
     wires: &Wires,
-    produced: &[Vec<super::execute::Known>],
+    produced: &[Vec<Known>],
     named: &Named,
     abstraction: &Abstraction,
 ) -> Vec<(usize, Vec<usize>)> {
     let mut puts = Vec::new();
     for (output, tokens) in action.produces.iter().zip(produced) {
         for &fifo in wires.outputs[output.port].iter().filter(|&&fifo| abstraction.fifos[fifo].is_some()) {
-            let number = |token: &super::execute::Known| match &named.codes[fifo] {
+            let number = |token: &Known| match &named.codes[fifo] {
                 Some(codes) => codes.of_token(&carried(network, &network.connections[fifo], token.clone())),
                 None => 0,
             };
@@ -180,7 +181,7 @@ fn telling(cases: &[&Tokens], chosen: &[bool], named: &Named) -> Option<String> 
     // A position does not tell if cases that differ there alone are chosen alike.
     for position in 0..n {
         let without: Vec<usize> = relevant.iter().copied().filter(|&other| other != position).collect();
-        let mut alike: BTreeMap<Vec<&super::execute::Known>, bool> = BTreeMap::new();
+        let mut alike: BTreeMap<Vec<&Known>, bool> = BTreeMap::new();
         let consistent = cases.iter().zip(chosen).all(|(tokens, &chosen)| {
             let key = without.iter().map(|&position| &tokens[position].2).collect();
             *alike.entry(key).or_insert(chosen) == chosen

@@ -2,10 +2,9 @@
 
 use super::traits::traits;
 use super::{NO_LINTS, answers, module, rustcrypto, shape};
-use crate::c::Options;
-use crate::project::{
-    COMPILED_LANES, Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors,
-};
+use crate::lowered::{COMPILED_LANES, lowered, lowered_operation};
+use crate::options::Options;
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_lowering::Options as Lowering;

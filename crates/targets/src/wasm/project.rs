@@ -1,8 +1,9 @@
 //! Packages for npm: modules and classes, with their types, a test and a README around them.
 
 use super::{answers, module, shape};
-use crate::c::Options;
-use crate::project::{Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors};
+use crate::lowered::{lowered, lowered_operation};
+use crate::options::Options;
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_lowering::{Lanes, Options as Lowering};

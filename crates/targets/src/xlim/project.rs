@@ -1,7 +1,7 @@
 //! Folders: what is printed for networks, with a script that tests it and a README.
 
 use super::network::network as print;
-use crate::c::Options;
+use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::{Int, IntType, Network, Port};
 use headrace_library::Role;

@@ -1,7 +1,8 @@
 //! Programs in C around networks in C and in LLVM IR, which have the same table of functions.
 
 use super::{Language, One, refused};
-use headrace_targets::c::{self, Options, RUNTIME};
+use headrace_targets::Options;
+use headrace_targets::c::{self, RUNTIME};
 use headrace_targets::llvm::project::{CALLS, emit};
 use headrace_targets::project::Files;
 use headrace_targets::toolchain::Step;
@@ -175,7 +176,7 @@ fn program(all: &[One], print: impl Fn(&One, &str) -> Result<Files, String>) -> 
 fn in_c(all: &[One]) -> Result<Files, String> {
     program(all, |one, prefix| {
         let options = Options { prefix: Some(prefix.to_owned()), ..one.options() };
-        c::emit(&one.network, &options).map(|made| made.files).map_err(|problems| refused(one, &problems))
+        c::emit(&one.network, &options.of_c()).map(|made| made.files).map_err(|problems| refused(one, &problems))
     })
 }
 

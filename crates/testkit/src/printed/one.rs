@@ -8,7 +8,7 @@ use crate::generate::{Cuts, Knobs, Stream, generate};
 use headrace_interp::Order;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
 use headrace_program::Module;
-use headrace_targets::c::Options;
+use headrace_targets::Options;
 use std::sync::Arc;
 
 /// A network, random or not.

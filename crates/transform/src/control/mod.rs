@@ -15,6 +15,7 @@
 //! | file | what is settled there |
 //! | --- | --- |
 //! | `explore`, `follow_samples` | states, from what samples do and from what they leave open |
+//! | `search` | which samples, and how many of the states, code is generated for |
 //! | `schedule` | which firing comes next |
 //! | `wiring` | what goes where in a network, and which actions decide |
 //! | `symbolic_execution`, `expression`, `source_loops` | actions on nodes: statements, expressions, loops |
@@ -46,6 +47,7 @@ mod numbers;
 mod places;
 mod residues;
 mod schedule;
+mod search;
 mod source_loops;
 mod state_identity;
 mod symbolic_execution;
@@ -62,6 +64,7 @@ pub use headrace_kernel::automaton::{
 pub use hindrances::{Hindrance, hindrances};
 pub use indexed_update_loops::{Repeated, repeated, together};
 pub use loops::once;
+pub use search::{Samples, search, within};
 
 use headrace_kernel::automaton;
 use headrace_source::Span;

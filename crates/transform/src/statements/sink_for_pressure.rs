@@ -12,17 +12,8 @@ use super::Together;
 use super::bit_moves::Outside;
 use super::order::Statement;
 use crate::kernel::{NodeId, Op};
-use rustc_hash::{FxHashMap, FxHashSet};
-
-/// No statement.
-const NONE: usize = usize::MAX;
-
-/// The distance between positions when they are given anew.
-const GAP: u64 = 1 << 32;
-
-/// How often the ranks of a block are counted anew at most: what moved since counts as if it stood where its reader
-/// does.
-const RENEWED: usize = 1024;
+use headrace_scheduling::sink;
+use rustc_hash::FxHashSet;
 
 /// The statements of a block, values right before the first statement that reads them where less is held then; the same
 /// in the blocks inside. Values in `outer` have variables further out.
@@ -37,52 +28,18 @@ pub(super) fn late<N: Together + ?Sized>(
         let visible: FxHashSet<NodeId> = outer.union(&defined).copied().collect();
         block = block.into_iter().map(|statement| inside(outside, statement, &visible)).collect();
     }
-    let mut reads: Vec<Vec<NodeId>> = Vec::with_capacity(block.len());
-    let mut may_move: Vec<bool> = Vec::with_capacity(block.len());
-    for statement in &block {
-        let mut read =
-            Read { outside, defined: &defined, outer, values: Vec::new(), seen: FxHashSet::default(), changes: false };
-        read.statement(statement);
-        may_move.push(matches!(statement, Statement::Define { before: 0, .. }) && !read.changes);
-        reads.push(read.values);
-    }
-    let mut line = Line::of(block.len());
-    let mut ranks = line.ranks();
-    let mut n_moved = 0;
-    // Of each value the first statement that reads it, and the last one, among those behind.
-    let mut readers: FxHashMap<NodeId, (usize, usize)> = FxHashMap::default();
-    for at in (0..block.len()).rev() {
-        if may_move[at]
-            && let Some(&(first, _)) = value_of(&block[at]).and_then(|id| readers.get(&id))
-        {
-            let held_until = |id: &NodeId| readers.get(id).map_or(ranks[at], |&(_, last)| ranks[last]);
-            let longer: usize = reads[at].iter().map(|id| ranks[first].saturating_sub(held_until(id))).sum();
-            if longer < ranks[first].saturating_sub(ranks[at]) {
-                line.put_before(at, first);
-                n_moved += 1;
-                if n_moved % (1 + block.len() / RENEWED) == 0 {
-                    ranks = line.ranks();
-                } else {
-                    ranks[at] = ranks[first];
-                }
-            }
-        }
-        if let Some(id) = value_of(&block[at]) {
-            // What stands before reads an earlier variable of it.
-            readers.remove(&id);
-        }
-        for &id in &reads[at] {
-            let (first, last) = readers.entry(id).or_insert((at, at));
-            if line.positions[at] < line.positions[*first] {
-                *first = at;
-            }
-            if line.positions[at] > line.positions[*last] {
-                *last = at;
-            }
-        }
-    }
+    let described: Vec<sink::Statement<NodeId>> = block
+        .iter()
+        .map(|statement| {
+            let (values, seen) = (Vec::new(), FxHashSet::default());
+            let mut read = Read { outside, defined: &defined, outer, values, seen, changes: false };
+            read.statement(statement);
+            let may_move = matches!(statement, Statement::Define { before: 0, .. }) && !read.changes;
+            sink::Statement { defines: value_of(statement), reads: read.values, may_move }
+        })
+        .collect();
     let mut statements: Vec<Option<Statement>> = block.into_iter().map(Some).collect();
-    line.order().into_iter().filter_map(|at| statements[at].take()).collect()
+    sink::sunk(&described).into_iter().filter_map(|at| statements[at].take()).collect()
 }
 
 fn inside<N: Together + ?Sized>(
@@ -160,73 +117,6 @@ impl<N: Together + ?Sized> Read<'_, N> {
             _ => {}
         }
         self.outside.reads(id).into_iter().for_each(|operand| self.value(operand));
-    }
-}
-
-/// Statements in an order that changes: which one comes first is known by their positions.
-struct Line {
-    next: Vec<usize>,
-    previous: Vec<usize>,
-    positions: Vec<u64>,
-    first: usize,
-}
-
-impl Line {
-    fn of(n: usize) -> Self {
-        let mut line = Self {
-            next: (1..=n).map(|at| if at < n { at } else { NONE }).collect(),
-            previous: (0..n).map(|at| at.checked_sub(1).unwrap_or(NONE)).collect(),
-            positions: vec![0; n],
-            first: if n > 0 { 0 } else { NONE },
-        };
-        line.give_positions();
-        line
-    }
-
-    fn order(&self) -> Vec<usize> {
-        std::iter::successors((self.first != NONE).then_some(self.first), |&at| {
-            Some(self.next[at]).filter(|&at| at != NONE)
-        })
-        .collect()
-    }
-
-    /// How many statements stand before each.
-    fn ranks(&self) -> Vec<usize> {
-        let mut ranks = vec![0; self.next.len()];
-        self.order().into_iter().enumerate().for_each(|(rank, at)| ranks[at] = rank);
-        ranks
-    }
-
-    fn give_positions(&mut self) {
-        for (number, at) in self.order().into_iter().enumerate() {
-            self.positions[at] = (number as u64 + 1) * GAP;
-        }
-    }
-
-    fn put_before(&mut self, at: usize, reader: usize) {
-        if self.next[at] == reader {
-            return;
-        }
-        let (before, behind) = (self.previous[at], self.next[at]);
-        self.join(before, behind);
-        let before = self.previous[reader];
-        self.join(before, at);
-        self.join(at, reader);
-        let low = if before == NONE { 0 } else { self.positions[before] };
-        self.positions[at] = low + (self.positions[reader] - low) / 2;
-        if self.positions[at] == low {
-            self.give_positions();
-        }
-    }
-
-    fn join(&mut self, one: usize, other: usize) {
-        match one {
-            NONE => self.first = other,
-            one => self.next[one] = other,
-        }
-        if other != NONE {
-            self.previous[other] = one;
-        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Variables and elements of lists, as expressions read them and statements write them.
 
-use super::super::ctype::{self, Repr};
-use super::super::node::{Node, index_proven};
-use super::super::plan::Spelling;
-use super::super::value::{Kind, Value};
 use super::Code;
+use super::node::{Node, index_proven};
+use super::value::{Kind, Value};
+use crate::c::ctype::{self, Repr};
+use crate::c::plan::Spelling;
 use headrace_ir::{Expr, Int, Place, RealType, Root, Scalar};
 
 impl Code<'_> {

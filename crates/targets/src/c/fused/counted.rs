@@ -1,12 +1,13 @@
 //! Trip counts of loops, and induction variables after them. How many iterations a loop runs, and what becomes of the
 //! counters that say so.
 
-use super::Writer;
 use super::ports::{literal, streams};
+use super::steps::Hole;
+use super::{Writer, local_name};
 use crate::c::kernel::{element_type, statements};
 use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips};
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Effect, Graph, NodeId, ObjectId};
+use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -27,6 +28,8 @@ struct Counting<'w> {
     graph: &'w Graph,
     /// Beginning of the names of tables.
     tables: String,
+    /// Objects of one element that are in local variables.
+    local: &'w [String],
 }
 
 impl Writer<'_> {
@@ -50,10 +53,11 @@ impl Writer<'_> {
             }
         };
         // What rounds count has gone on: nothing may stop the loop any more.
+        let here = Hole::Here(state);
         let (stop, alone) = match many.filter(|_| counted.rounds.is_none()) {
             Some(code) => (
                 format!(
-                    "            if (iterations > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_iterations = iterations;\n                s->state = {state};\n                goto full;\n            }}\n"
+                    "            if (iterations > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_iterations = iterations;\n                s->state = {here};\n                goto full;\n            }}\n"
                 ),
                 "                s->many = s->many != 0;\n",
             ),
@@ -129,13 +133,17 @@ impl Writer<'_> {
 
     /// Makes `iterations` no more than counters allow.
     pub(super) fn bounds(&self, graph: &Graph, tables: String, trips: &[Trips]) -> String {
-        let counting = Counting { writer: self, graph, tables };
+        let counting = Counting { writer: self, graph, tables, local: &[] };
         trips.iter().map(|trip| counting.bound(trip, "iterations")).collect()
     }
 
     /// Makes `iterations` those that the ways allow, and has their counters go on.
     fn rounds(&self, rounds: &CountedPaths) -> String {
-        let counting = Counting { writer: self, graph: &rounds.graph, tables: format!("{}_rounds_table", self.prefix) };
+        let registers: Vec<&Object> =
+            registers(rounds, &self.automaton.objects).into_iter().map(|id| self.automaton.object(id)).collect();
+        let local: Vec<String> = registers.iter().map(|object| object.name.clone()).collect();
+        let tables = format!("{}_rounds_table", self.prefix);
+        let counting = Counting { writer: self, graph: &rounds.graph, tables, local: &local };
         let mut text = String::from(
             "            size_t left = iterations, before;\n            do {\n            size_t times;\n",
         );
@@ -155,27 +163,35 @@ impl Writer<'_> {
             );
         }
         text.push_str("            iterations -= left;\n");
-        self.rounds_in_registers(rounds, text)
-    }
-
-    /// The statements of rounds with what they count in local variables, which are stored behind them: what one way
-    /// stores and the next loads takes longer than all that is counted.
-    fn rounds_in_registers(&self, rounds: &CountedPaths, statements: String) -> String {
-        let ways = rounds.ways.iter().chain(rounds.last.iter().map(|last| &last.way));
-        let counted: BTreeSet<ObjectId> = ways.flat_map(|way| way.updates.iter().map(|update| update.object)).collect();
-        let (mut before, mut text, mut behind) = (String::new(), statements, String::new());
-        for object in counted.into_iter().map(|id| self.automaton.object(id)) {
-            let (any, element) = (format!("s->{}[", object.name), format!("s->{}[0]", object.name));
-            if object.length != 1 || text.matches(&any).count() != text.matches(&element).count() {
-                continue;
-            }
-            let local = format!("r_{}", object.name);
-            text = text.replace(&element, &local);
-            let _ = writeln!(before, "            {} {local} = {element};", super::object_type(object));
-            let _ = writeln!(behind, "            {element} = {local};");
+        // What one way stores and the next loads takes longer than all that is counted.
+        let (mut before, mut behind) = (String::new(), String::new());
+        for object in registers {
+            let (name, local) = (&object.name, local_name(object));
+            let _ = writeln!(before, "            {} {local} = s->{name}[0];", super::object_type(object));
+            let _ = writeln!(behind, "            s->{name}[0] = {local};");
         }
         before + &text + &behind
     }
+}
+
+/// Objects of one element that paths change: all that is read and stored of them has a place that is known, so that local
+/// variables can stand for them until all paths are done.
+fn registers(paths: &CountedPaths, objects: &[Object]) -> BTreeSet<ObjectId> {
+    let all = || paths.ways.iter().chain(paths.last.iter().map(|last| &last.way));
+    let updates = || all().flat_map(|path| &path.updates);
+    let values = updates().filter_map(|update| match update.next {
+        Next::Value(value) => Some(value),
+        Next::Step(_) => None,
+    });
+    let read = paths.graph.reachable(values.chain(all().flat_map(|path| &path.trips).map(Trips::node)));
+    let is_known = |wanted: ObjectId| {
+        read.iter().all(|&id| match paths.graph.op(id) {
+            Op::Entry { object, index } => *object != wanted || paths.graph.constant(*index).is_some(),
+            _ => true,
+        })
+    };
+    let changed: BTreeSet<ObjectId> = updates().map(|update| update.object).collect();
+    changed.into_iter().filter(|&id| objects[id.0 as usize].length == 1 && is_known(id)).collect()
 }
 
 impl Counting<'_> {
@@ -187,11 +203,9 @@ impl Counting<'_> {
 
     fn statements(&self, effects: &[Effect], target: &str) -> String {
         let names = super::KernelNames {
-            network: self.writer.network,
-            places: self.writer.places,
             tables: self.tables.clone(),
-            above: None,
-            asked: vec![target.to_owned()],
+            local: self.local.to_vec(),
+            ..self.writer.names(vec![target.to_owned()])
         };
         statements(self.graph, &self.writer.automaton.objects, effects, &names, 4)
     }
@@ -243,12 +257,16 @@ impl Counting<'_> {
             }
         }
         text.push_str(
-            &Counting { writer: self.writer, graph: &graph, tables: self.tables.clone() }.statements(&effects, ""),
+            &Counting { writer: self.writer, graph: &graph, tables: self.tables.clone(), local: self.local }
+                .statements(&effects, ""),
         );
         for update in &way.updates {
             if let Next::Step(step) = update.next {
                 let object = self.writer.automaton.object(update.object);
-                let element = format!("s->{}[{}]", object.name, update.index);
+                let element = match self.local.contains(&object.name) {
+                    true => local_name(object),
+                    false => format!("s->{}[{}]", object.name, update.index),
+                };
                 let _ = writeln!(
                     text,
                     "            {element} = ({})(((uint64_t){element} + times * {}) & {});",

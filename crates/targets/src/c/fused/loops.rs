@@ -382,7 +382,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn loop_names(&self, tables: String) -> KernelNames<'_> {
-        KernelNames { network: self.network, places: self.places, tables, above: None, asked: Vec::new() }
+        KernelNames { tables, ..self.names(Vec::new()) }
     }
 
     /// The ways to run a loop, the fastest first, and last one that always works unless it is very long: there may be

@@ -65,31 +65,20 @@ use super::network::PrintedNetwork;
 use super::{Options, PlaceTable};
 use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
-use headrace_transform::control::{Automaton, Brevity, Step};
-use headrace_transform::kernel::{Block, Effect, Object, TableId};
+use headrace_transform::control::{Automaton, Brevity, Step, within};
+use headrace_transform::kernel::{Block, Effect, Graph, Object, TableId};
 use headrace_transform::passes::pass::BlockRef;
 use headrace_transform::passes::pipelines::TRANSITION;
 use headrace_transform::passes::reroll_loops;
 use rustc_hash::FxHashMap;
 use states::PrintedStates;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::fmt::Write as _;
-
-/// Effects of an automaton that is still printed: beyond, it takes too long to compile.
-const MOST_EFFECTS: usize = 14_000;
 
 /// Bytes of C of a network: beyond, compilers take minutes.
 pub const MOST_NETWORK_BYTES: usize = 5_400_000;
-
-/// How often fewer states are tried where the text is too long.
-const ATTEMPTS: usize = 3;
-
-/// States of it.
-const MOST_STATES: usize = 900;
-
-/// States that are printed of a larger one.
-const TYPICAL: usize = 450;
 
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;
@@ -131,19 +120,6 @@ const COLD: &str = "\
 
 ";
 
-/// Whether all of an automaton is printed, unless its text turns out too long.
-pub fn fits(automaton: &Automaton) -> bool {
-    automaton.states.len() <= MOST_STATES && automaton.n_effects() <= MOST_EFFECTS
-}
-
-/// As much of an automaton as is printed, if that is worth it.
-pub fn fitting(automaton: Automaton) -> Option<Automaton> {
-    if fits(&automaton) {
-        return Some(automaton);
-    }
-    automaton.typical(TYPICAL, MOST_EFFECTS)
-}
-
 /// Prints a network with as much of its automaton as makes a text that is short enough for compilers; `None` where that
 /// is nothing. What is missing then is least valuable: ways of running loops first, and then states that few samples
 /// come through.
@@ -155,21 +131,16 @@ pub fn print_short(
     places: &RefCell<PlaceTable>,
     diagnostics: &RefCell<Vec<Diagnostic>>,
 ) -> Option<PrintedNetwork> {
-    let mut fewer: Option<Automaton> = None;
-    for _ in 0..=ATTEMPTS {
-        let automaton = fewer.as_ref().unwrap_or(automaton);
-        let printed = print(network, automaton, prefix, options, places, diagnostics);
-        let length = printed.definitions.len() + printed.of_many.len();
-        if length <= options.most_text {
-            return Some(printed);
-        }
+    let attempt = |automaton: &Automaton| {
+        // What an attempt said that is not taken does not count.
         places.take();
         diagnostics.take();
-        // A little fewer than in proportion, because the rest stays as it is.
-        let n_states = automaton.states.len() as u128 * options.most_text as u128 * 9 / (length as u128 * 10);
-        fewer = Some(automaton.clone().typical(n_states as usize, MOST_EFFECTS)?);
-    }
-    None
+        let printed = print(network, automaton, prefix, options, places, diagnostics);
+        let length = printed.definitions.len() + printed.of_many.len();
+        Ok::<_, Infallible>((printed, length))
+    };
+    let Ok(printed) = within(automaton, options.most_text, attempt);
+    printed
 }
 
 /// Bytes of the statements of a transition that typical messages seldom come through, from which on they are short where that
@@ -209,7 +180,7 @@ fn print(
     let inner = format!("{prefix}_scheduled");
     let print_behind = || {
         let behind = behind(network, automaton, options);
-        super::network::print(&behind, &inner, options, places, diagnostics)
+        super::network::print(&behind, &inner, &Options { cold: true, ..options.clone() }, places, diagnostics)
     };
     let scheduled = automaton.leaves().then(print_behind);
     let trials = options.trials.as_deref();
@@ -232,7 +203,7 @@ fn print(
         short: &short,
     };
     let (mut declarations, mut definitions) = match &scheduled {
-        Some(scheduled) => (scheduled.declarations.clone(), format!("{COLD}{}", tiers::cold(&scheduled.definitions))),
+        Some(scheduled) => (scheduled.declarations.clone(), format!("{COLD}{}", scheduled.definitions)),
         None => (String::new(), COLD.to_owned()),
     };
     declarations.push_str(&writer.context());
@@ -306,7 +277,15 @@ struct Writer<'a> {
     /// Which states typical messages come through often, where that has been found.
     hot: Option<&'a [bool]>,
     /// Short statements of effects: many states have the same.
-    short: &'a RefCell<FxHashMap<Vec<Effect>, Option<String>>>,
+    short: &'a RefCell<FxHashMap<Vec<Effect>, Option<Statements>>>,
+}
+
+/// Statements of a transition.
+#[derive(Clone, Debug)]
+struct Statements {
+    text: String,
+    /// Whether one of them stops the program where an index is wrong.
+    checks: bool,
 }
 
 /// The network with its scheduler, which goes on where an automaton is left.
@@ -328,6 +307,15 @@ struct KernelNames<'a> {
     above: Option<Vec<TableId>>,
     /// What is done with values that the printer asks for, by their numbers.
     asked: Vec<String>,
+    /// Objects of one element that are in local variables.
+    local: Vec<String>,
+    /// Whether a check has been printed.
+    checks: Cell<bool>,
+}
+
+/// The local variable of an object of one element.
+fn local_name(object: &Object) -> String {
+    format!("r_{}", object.name)
 }
 
 impl Names for KernelNames<'_> {
@@ -354,10 +342,14 @@ impl Names for KernelNames<'_> {
     }
 
     fn element(&self, object: &Object, index: &str) -> String {
+        if self.local.contains(&object.name) {
+            return local_name(object);
+        }
         format!("s->{}[{index}]", object.name)
     }
 
     fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
+        self.checks.set(true);
         let place = self.places.borrow_mut().number(span, "");
         format!(
             "if (!({condition})) {{ hr_trap(&s->control, HEADRACE_TRAP_INDEX, {place}, (int64_t)({index}), {length}); return HEADRACE_TRAPPED; }}"
@@ -370,10 +362,27 @@ impl Names for KernelNames<'_> {
     }
 }
 
+impl KernelNames<'_> {
+    /// Effects as statements.
+    fn statements(&self, graph: &Graph, objects: &[Object], effects: &[Effect], depth: usize) -> Statements {
+        self.checks.set(false);
+        let text = kernel::statements(graph, objects, effects, self, depth);
+        Statements { text, checks: self.checks.get() }
+    }
+}
+
 impl Writer<'_> {
     fn names(&self, asked: Vec<String>) -> KernelNames<'_> {
         let tables = format!("{}_table", self.prefix);
-        KernelNames { network: self.network, places: self.places, tables, above: None, asked }
+        KernelNames {
+            network: self.network,
+            places: self.places,
+            tables,
+            above: None,
+            asked,
+            local: Vec::new(),
+            checks: Cell::new(false),
+        }
     }
 
     /// A list of effects as statements, with values that are asked for after them.
@@ -392,7 +401,7 @@ impl Writer<'_> {
     }
 
     /// The effects of a transition that leads from a state to another as statements.
-    fn kernel_statements(&self, effects: &[Effect], (from, to): (usize, usize), depth: usize) -> String {
+    fn kernel_statements(&self, effects: &[Effect], (from, to): (usize, usize), depth: usize) -> Statements {
         if self.brief
             && !self.comes_again(from, to)
             && let Some(short) = self.short_statements(effects, depth)
@@ -402,19 +411,22 @@ impl Writer<'_> {
         match self.brevity.rolled(effects, from, to) {
             Some(rolled) => {
                 let Block { graph, objects, effects, .. } = &*rolled;
-                kernel::statements(graph, objects, effects, &self.names(Vec::new()), depth)
+                self.names(Vec::new()).statements(graph, objects, effects, depth)
             }
             None => {
                 let fast = match TRANSITION.on_block(self.block(effects), &[]) {
                     Some(Block { graph, objects, effects, .. }) => {
-                        kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth)
+                        self.names(Vec::new()).statements(&graph, &objects, &effects, depth)
                     }
-                    None => self.statements(effects, Vec::new(), depth),
+                    None => {
+                        let Automaton { graph, objects, .. } = self.automaton;
+                        self.names(Vec::new()).statements(graph, objects, effects, depth)
+                    }
                 };
                 let is_seldom = self.hot.is_some_and(|hot| !hot[from] || !hot[to]) && !self.comes_again(from, to);
-                let short =
-                    if is_seldom && fast.len() >= LONG_BYTES { self.short_statements(effects, depth) } else { None };
-                short.filter(|short| short.len() < fast.len() / SHORTER).unwrap_or(fast)
+                let is_long = fast.text.len() >= LONG_BYTES;
+                let short = if is_seldom && is_long { self.short_statements(effects, depth) } else { None };
+                short.filter(|short| short.text.len() < fast.text.len() / SHORTER).unwrap_or(fast)
             }
         }
     }
@@ -433,7 +445,7 @@ impl Writer<'_> {
     }
 
     /// The effects of a transition as statements that are short, not fast, where that makes a difference.
-    fn short_statements(&self, effects: &[Effect], depth: usize) -> Option<String> {
+    fn short_statements(&self, effects: &[Effect], depth: usize) -> Option<Statements> {
         if let Some(known) = self.short.borrow().get(effects) {
             return known.clone();
         }
@@ -447,9 +459,10 @@ impl Writer<'_> {
             // Rerolled effects may have tables that transitions do not have.
             let names = KernelNames { above: Some(above.clone()), ..self.names(Vec::new()) };
             let tables = kernel::tables_but(&graph, &Effect::roots(&effects), &names, &above);
-            Some(tables + &kernel::statements(&graph, &objects, &effects, &names, depth))
+            let Statements { text, checks } = names.statements(&graph, &objects, &effects, depth);
+            Some(Statements { text: tables + &text, checks })
         });
-        let shortest = texts.min_by_key(String::len);
+        let shortest = texts.min_by_key(|statements| statements.text.len());
         self.short.borrow_mut().insert(effects.to_vec(), shortest.clone());
         shortest
     }

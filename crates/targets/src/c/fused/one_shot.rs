@@ -13,6 +13,7 @@ use super::lists_in_registers::RepeatedFunctions;
 use super::outlined_transitions::KernelFunctions;
 use super::ports::streams;
 use super::states::Place;
+use super::steps::{self, Hole};
 use super::suspension_points::Stops;
 use headrace_transform::control::{Automaton, Part, Repeated};
 use headrace_transform::kernel::Effect;
@@ -144,6 +145,10 @@ impl Writer<'_> {
             writer.step(&state.step, Place { state: number, depth: 3 }, &[], functions, &mut text);
             text.push_str("        }\n");
         }
+        let text = steps::filled(&text, |hole| match hole {
+            Hole::Here(state) => state.to_string(),
+            Hole::Go(target) => format!("goto at_{target};"),
+        });
         if text.len() > MOST_WHOLE_BYTES {
             return String::new();
         }

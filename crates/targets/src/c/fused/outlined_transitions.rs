@@ -1,8 +1,8 @@
 //! Outlining of long transitions, and merging of those that are equal. Transitions that are long stand in functions of
 //! their own, one for all states that do the same.
 
-use super::Writer;
 use super::folded::{Folded, Group};
+use super::{Statements, Writer};
 use crate::c::kernel::element_type;
 use headrace_transform::kernel::{Loop, Object, ObjectId};
 use rustc_hash::FxHashMap;
@@ -113,7 +113,7 @@ impl KernelFunctions {
     pub(super) fn placed(
         &mut self,
         writer: &Writer,
-        statements: String,
+        Statements { text: statements, checks }: Statements,
         produces: &[usize],
         pad: &str,
         faster: impl FnOnce(&mut Self, &str) -> Vec<Faster>,
@@ -123,11 +123,11 @@ impl KernelFunctions {
             return statements;
         }
         let prefix = writer.prefix;
-        let (mut parameters, mut arguments) = (format!("struct {prefix} *s"), String::from("s"));
+        let (mut parameters, mut given) = (format!("struct {prefix} *s"), String::new());
         for &port in produces {
             let port = &writer.network.outputs[port];
             let _ = write!(parameters, ", {} *out_{}", element_type(port.ty.width()), port.name);
-            let _ = write!(arguments, ", out_{}", port.name);
+            let _ = write!(given, ", out_{}", port.name);
         }
         let body = with_own_names(&statements, &writer.automaton.objects);
         let next = self.numbers.len();
@@ -147,14 +147,14 @@ impl KernelFunctions {
                     }
                 }
             };
-            self.plain(writer, &own, &parameters, &arguments, &statements, ways.is_empty());
+            self.plain(writer, &own, &parameters, &given, &statements, ways.is_empty());
             if !ways.is_empty() {
-                self.choosing(&own, &parameters, &arguments, &ways);
+                self.choosing(&own, &parameters, &given, &ways);
             }
         }
-        let call = format!("{prefix}_kernel_{number}({arguments})");
+        let call = format!("{prefix}_kernel_{number}(s{given})");
         // Only what can be stopped by an error has another status.
-        if statements.contains("return ") {
+        if checks {
             format!("{pad}if ({call} != HEADRACE_IDLE) {{\n{pad}    return HEADRACE_TRAPPED;\n{pad}}}\n")
         } else {
             format!("{pad}(void){call};\n")
@@ -164,15 +164,7 @@ impl KernelFunctions {
 
 impl KernelFunctions {
     /// The function of a transition as plain statements: the only one, or `OWN_plain`.
-    fn plain(
-        &mut self,
-        writer: &Writer,
-        own: &str,
-        parameters: &str,
-        arguments: &str,
-        statements: &str,
-        is_only: bool,
-    ) {
+    fn plain(&mut self, writer: &Writer, own: &str, parameters: &str, given: &str, statements: &str, is_only: bool) {
         let name = if is_only { own.to_owned() } else { format!("{own}_plain") };
         let text =
             format!("HR_APART static uint32_t {name}({parameters}) {{\n{statements}    return HEADRACE_IDLE;\n}}\n\n");
@@ -184,7 +176,6 @@ impl KernelFunctions {
         if self.folded.insert(shared.clone()) {
             self.text.push_str(&text);
         }
-        let given = arguments.strip_prefix('s').unwrap_or_default();
         let _ = write!(
             self.text,
             "static inline uint32_t {name}({parameters}) {{\n    const struct {shared}_on on = {on};\n    return {entry}(&on{given});\n}}\n\n"
@@ -192,7 +183,7 @@ impl KernelFunctions {
     }
 
     /// The function of a transition that chooses among ways for machines and plain statements.
-    fn choosing(&mut self, own: &str, parameters: &str, arguments: &str, ways: &[Faster]) {
+    fn choosing(&mut self, own: &str, parameters: &str, given: &str, ways: &[Faster]) {
         self.text.push_str(X86);
         let mut first = String::from(X86);
         for (at, way) in ways.iter().enumerate() {
@@ -214,7 +205,7 @@ impl KernelFunctions {
         let supported: Vec<&str> = ways.iter().map(|way| way.supported.as_str()).collect();
         let _ = write!(
             self.text,
-            "{}#endif\n\nHR_APART static uint32_t {own}({parameters}) {{\n{first}#endif\n    return {own}_plain({arguments});\n}}\n\n",
+            "{}#endif\n\nHR_APART static uint32_t {own}({parameters}) {{\n{first}#endif\n    return {own}_plain(s{given});\n}}\n\n",
             way(own, &supported)
         );
     }

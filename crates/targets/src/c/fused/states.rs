@@ -1,11 +1,12 @@
 //! Code generation for states: decision trees as branches, states as cases of a switch. The automaton as switches in
 //! loops: each case is a state.
 
-use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::loops::Loops;
 use super::outlined_transitions::{KernelFunctions, is_long};
+use super::steps::Hole;
 use super::suspension_points::Stops;
+use super::{Statements, Writer};
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Transition};
@@ -30,7 +31,7 @@ impl Place {
     /// Ends the run here.
     pub(super) fn stop(self, text: &mut String, label: &str) {
         let pad = "    ".repeat(self.depth);
-        let _ = writeln!(text, "{pad}s->state = {};\n{pad}goto {label};", self.state);
+        let _ = writeln!(text, "{pad}s->state = {};\n{pad}goto {label};", Hole::Here(self.state));
     }
 }
 
@@ -64,15 +65,15 @@ impl Writer<'_> {
         }
         let mut blocks = Vec::with_capacity(self.automaton.states.len());
         for (number, state) in self.automaton.states.iter().enumerate() {
-            let mut block = String::new();
+            let (mut block, here) = (String::new(), Hole::Here(number));
             if places.counts[number] {
                 let _ = write!(
                     block,
-                    "        if ({stops}) {{\n            s->state = {number};\n            goto limit;\n        }}\n        --budget;\n"
+                    "        if ({stops}) {{\n            s->state = {here};\n            goto limit;\n        }}\n        --budget;\n"
                 );
             }
             if places.traps[number] {
-                let _ = writeln!(block, "        s->state = {number};");
+                let _ = writeln!(block, "        s->state = {here};");
             }
             for counted in &state.loops {
                 block.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));
@@ -176,7 +177,7 @@ impl Writer<'_> {
         match self.whole {
             Some(states) if states.contains(&target) => format!("goto at_{target};"),
             Some(_) => format!("s->state = {target};\ngoto full;"),
-            None => super::steps::go(target),
+            None => Hole::Go(target).to_string(),
         }
     }
 
@@ -211,7 +212,7 @@ impl Writer<'_> {
         let mut parts = independent_components(&self.automaton.graph, objects, &all);
         if parts.len() > 1 {
             let statements = self.kernel_statements(&all, way, depth);
-            if functions.is_whole(self, &statements, || self.layered(transition, &all, "whole").is_some()) {
+            if functions.is_whole(self, &statements.text, || self.layered(transition, &all, "whole").is_some()) {
                 parts = vec![all];
             }
         }
@@ -220,7 +221,7 @@ impl Writer<'_> {
             let with = |writer: &Writer| {
                 let mut statements = String::new();
                 writer.pointers(&part, None, depth + 1, &mut statements);
-                statements + &body
+                statements + &body.text
             };
             let mut statements = with(self);
             if self.whole.is_some() && is_long(&with(&self.in_context())) {
@@ -242,8 +243,9 @@ impl Writer<'_> {
                 let writer = self.in_context();
                 let mut statements = String::new();
                 writer.pointers(&part, None, depth + 1, &mut statements);
-                writer.short_statements(&part, depth + 1).map(|body| statements + &body)
+                writer.short_statements(&part, depth + 1).map(|body| statements + &body.text)
             };
+            let statements = Statements { text: statements, checks: body.checks };
             text.push_str(&functions.placed(self, statements, &ports, &inside, faster, short));
         }
         let _ = writeln!(text, "{pad}}}");

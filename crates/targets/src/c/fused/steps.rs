@@ -11,7 +11,7 @@ use super::outlined_transitions::with_own_names;
 use super::suspension_points::Stops;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// States of a function: compilers take much longer for one with all of them.
 const STATES: usize = 24;
@@ -19,23 +19,37 @@ const STATES: usize = 24;
 /// One state in so many parts of samples, of those that the state is met in which most are, is often met.
 const OFTEN: usize = 10;
 
-/// What stands for going to a state until it is known where that is.
-pub(super) fn go(target: usize) -> String {
-    format!("goto to_{target};")
+/// What is left open in the text of a state until it is settled which function that stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hole {
+    /// Going to a state.
+    Go(usize),
+    /// The number of the state itself, as an expression.
+    Here(usize),
 }
 
-/// Replaces what [`go`] has written.
-fn resolved(text: &str, mut to: impl FnMut(usize) -> String) -> String {
-    let (mut done, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find("goto to_") {
-        let (before, after) = rest.split_at(at);
-        done.push_str(before);
-        let number = &after["goto to_".len()..];
-        let end = number.find(';').unwrap_or(number.len());
-        done.push_str(&to(number[..end].parse().unwrap_or(0)));
-        rest = number.get(end + 1..).unwrap_or_default();
+/// What encloses a hole in a text; it stands in no program.
+const ENDS: char = '\u{1}';
+
+impl fmt::Display for Hole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hole::Go(target) => write!(f, "{ENDS}g{target}{ENDS}"),
+            Hole::Here(state) => write!(f, "{ENDS}h{state}{ENDS}"),
+        }
     }
-    done.push_str(rest);
+}
+
+/// A text with its holes filled.
+pub(super) fn filled(text: &str, mut fill: impl FnMut(Hole) -> String) -> String {
+    let mut done = String::with_capacity(text.len());
+    for (at, part) in text.split(ENDS).enumerate() {
+        match (at % 2, part.split_at_checked(1)) {
+            (1, Some(("g", target))) => done.push_str(&fill(Hole::Go(target.parse().unwrap_or(0)))),
+            (1, Some(("h", state))) => done.push_str(&fill(Hole::Here(state.parse().unwrap_or(0)))),
+            _ => done.push_str(part),
+        }
+    }
     done
 }
 
@@ -86,8 +100,11 @@ impl Writer<'_> {
             for (at, alike) in classes.iter().enumerate() {
                 for &state in &alike.states {
                     (function[state], class[state], row[state]) = (alone.len() + number, at, rows.len());
-                    _ = resolved(&blocks[state], |target| {
-                        rows.push(target);
+                    _ = filled(&blocks[state], |hole| {
+                        rows.extend(match hole {
+                            Hole::Go(target) => Some(target),
+                            Hole::Here(_) => None,
+                        });
                         String::new()
                     });
                 }
@@ -129,11 +146,13 @@ impl Writer<'_> {
         let mut all: Vec<Alike> = Vec::new();
         for &state in seldom {
             let mut n = 0;
-            let text = resolved(&blocks[state], |_| {
-                n += 1;
-                format!("{{\nat = next[{}];\ngoto moved;\n}}", n - 1)
+            let text = filled(&blocks[state], |hole| match hole {
+                Hole::Here(_) => "at".to_owned(),
+                Hole::Go(_) => {
+                    n += 1;
+                    format!("{{\nat = next[{}];\ngoto moved;\n}}", n - 1)
+                }
             });
-            let text = text.replace(&format!("s->state = {state};"), "s->state = at;");
             let text = with_own_names(&text, &self.automaton.objects);
             let next = all.len();
             let at = *known.entry(text.clone()).or_insert(next);
@@ -174,9 +193,10 @@ impl Writer<'_> {
         for &at in states {
             let description = crate::c::scheduler::comment(&self.automaton.states[at].description);
             let case = if stops.begins[at] { format!("case {at}: ") } else { String::new() };
-            let block = resolved(&blocks[at], |target| match function[target] == number {
-                true => format!("goto at_{target};"),
-                false => format!("{{ s->state = {target}; goto other; }}"),
+            let block = filled(&blocks[at], |hole| match hole {
+                Hole::Here(state) => state.to_string(),
+                Hole::Go(target) if function[target] == number => format!("goto at_{target};"),
+                Hole::Go(target) => format!("{{ s->state = {target}; goto other; }}"),
             });
             let _ = write!(text, "    {case}/* {description} */\n    at_{at}:\n{block}");
         }
@@ -205,13 +225,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_filled_in_the_order_of_the_text() {
-        let text = format!("a {} b {{{}}}", go(12), go(7));
+    fn holes_are_filled_in_the_order_of_the_text() {
+        let text = format!("a {} b = {};{{{}}}", Hole::Go(12), Hole::Here(3), Hole::Go(7));
         let mut met = Vec::new();
-        let filled = resolved(&text, |target| {
-            met.push(target);
-            format!("<{target}>")
+        let filled = filled(&text, |hole| {
+            met.push(hole);
+            met.len().to_string()
         });
-        assert_eq!((filled.as_str(), met), ("a <12> b {<7>}", vec![12, 7]));
+        assert_eq!(filled, "a 1 b = 2;{3}");
+        assert_eq!(met, [Hole::Go(12), Hole::Here(3), Hole::Go(7)]);
     }
 }

@@ -6,21 +6,6 @@
 use super::{Behind, Writer};
 use std::fmt::Write as _;
 
-/// Definitions of functions that are seldom called: they are made small, not fast.
-pub(super) fn cold(definitions: &str) -> String {
-    let mut text = String::with_capacity(definitions.len());
-    for line in definitions.split_inclusive('\n') {
-        let is_type = |ty: &&str| line.strip_prefix("static ").unwrap_or(line).starts_with(*ty);
-        let begins = ["inline ", "bool ", "void ", "size_t ", "uint32_t "].iter().any(is_type);
-        // Tables have brackets or braces before parentheses, if those.
-        if begins && line.find('(').is_some_and(|at| !line[..at].contains(['=', '[', '{'])) {
-            text.push_str("HR_COLD ");
-        }
-        text.push_str(line);
-    }
-    text
-}
-
 impl Writer<'_> {
     /// The functions that run the network, one of them until only input is missing.
     pub(super) fn runs(&self) -> String {

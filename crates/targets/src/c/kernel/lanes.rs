@@ -6,7 +6,6 @@
 //! name where compilers do not find them.
 
 mod interleave;
-mod list_schedule;
 mod look_ups;
 mod multi_buffer;
 mod operations;
@@ -14,11 +13,13 @@ mod optimization_barriers;
 mod rotations;
 mod rows_of_messages;
 mod shuffled;
+mod statements;
 mod ternary;
 
 pub(super) use multi_buffer::many_lanes;
 
 use self::interleave::TOGETHER;
+use self::statements::Computed;
 use self::ternary::Ternary;
 use super::expression::{Expressions, literal, word_type};
 use super::loop_frame::{CFunction, LoopNames, frame};
@@ -180,6 +181,8 @@ struct Printer<'a> {
     nibbles: FxHashMap<TableId, NibbleTables>,
     support: Vec<String>,
     text: String,
+    /// While values are computed, the statements for them, which may be put into another order.
+    computed: Computed,
     /// Sums, and numbers that are added, that compilers take as they are.
     kept: FxHashSet<NodeId>,
     /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was
@@ -203,6 +206,7 @@ impl<'a> Printer<'a> {
         let values = words.written.iter().map(value).collect();
         let (vectors, rotations, support, text) =
             (FxHashMap::default(), FxHashMap::default(), Vec::new(), String::new());
+        let computed = Computed::default();
         let (frame, is_deep, nibbles, kept) = (words, false, FxHashMap::default(), FxHashSet::default());
         let mut printer = Printer {
             words,
@@ -217,6 +221,7 @@ impl<'a> Printer<'a> {
             nibbles,
             support,
             text,
+            computed,
             kept,
             is_deep,
         };
@@ -250,6 +255,11 @@ impl<'a> Printer<'a> {
 
     fn v(&self) -> String {
         format!("hr_v{}x{}", self.machine.vector_bits, self.lane())
+    }
+
+    /// The same type with signed lanes.
+    fn signed(&self) -> String {
+        format!("hr_s{}x{}", self.machine.vector_bits, self.lane())
     }
 
     fn all(&self, text: &str) -> String {
@@ -332,7 +342,6 @@ impl<'a> Printer<'a> {
             false => Ternary::default(),
         };
         let mut gates = FxHashMap::default();
-        let begin = self.text.len();
         for id in order {
             if matches!(words.graph.op(id), Op::Input { .. }) {
                 continue;
@@ -346,16 +355,16 @@ impl<'a> Printer<'a> {
             }
             let text = self.node(id)?;
             let text = if self.kept.contains(&id) { self.kept(&text) } else { text };
+            let operands: Vec<String> =
+                self.reads(id).iter().filter_map(|operand| self.vectors.get(operand).cloned()).collect();
             let name = format!("v{}_", id.0);
             let v = self.v();
-            self.line(&format!("const {v} {name} = {text};"));
+            self.computed.value(&v, &name, &text, operands);
             self.vectors.insert(id, name);
         }
-        if self.together() > 1
-            && let Some(ordered) = list_schedule::by_longest_way(&self.text[begin..], &self.machine.costs.latency)
-        {
-            self.text.replace_range(begin.., &ordered);
-        }
+        let scheduled = (self.together() > 1).then_some(&self.machine.costs.latency);
+        let statements = self.computed.take(scheduled);
+        statements.iter().for_each(|statement| self.line(statement));
         Ok(())
     }
 

@@ -31,7 +31,7 @@
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
 //! | `extract_reductions` | sums over iterations beside what is left of a loop without them |
 //! | `sink_copies` | elements that become what others are, after all iterations |
-//! | `multi_buffer` | iterations that need each other, for many messages at once |
+//! | `multi_buffer`, `messages` | iterations that need each other, for many messages at once |
 //! | `renamed` | names of a loop that is made of another |
 //! | `advance_counters` | what iterations leave that are not run here |
 //! | `work_items` | one work item of a device for each iteration |
@@ -51,6 +51,7 @@ mod layers;
 mod linear_subcircuits;
 mod loop_frame;
 pub mod machine;
+mod messages;
 mod modular;
 mod multi_buffer;
 mod outlined_circuit;
@@ -81,7 +82,8 @@ pub use extract_reductions::with_sums;
 pub use lanes::lanes;
 pub use loop_frame::{CFunction, LoopNames};
 pub use machine::{Machine, supported};
-pub use multi_buffer::{Many, many};
+pub use messages::Many;
+pub use multi_buffer::many;
 pub use prelude::{arithmetic, prelude};
 pub use recurrence::{product_once, recurrence};
 pub use renamed::Renamed;

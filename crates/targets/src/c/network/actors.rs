@@ -205,7 +205,8 @@ pub(in crate::c) fn actor_init(plan: &Plan<'_>) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    format!("static void {0}_init(struct {0} *self) {{\n{tables}{lines}}}\n\n", plan.prefix)
+    let cold = plan.options.attribute();
+    format!("{cold}static void {0}_init(struct {0} *self) {{\n{tables}{lines}}}\n\n", plan.prefix)
 }
 
 pub(in crate::c) fn has_init(plan: &Plan<'_>) -> bool {

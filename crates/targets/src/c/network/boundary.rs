@@ -2,10 +2,10 @@
 
 use super::{Fifo, Writer, news};
 use crate::c::code::Code;
+use crate::c::code::value;
 use crate::c::ctype;
 use crate::c::plan::Plan;
 use crate::c::scheduler::convert_through;
-use crate::c::value;
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Connection, Endpoint, Scalar, Type};
 use headrace_program::names::identifier;
@@ -38,6 +38,7 @@ impl Writer<'_> {
         declarations: &mut String,
         definitions: &mut String,
     ) -> String {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         let PortFunction { words, own, core, .. } = self.port_function("write", name, scalar);
         let tokens = ctype::pointer(boundary_scalar(scalar), true, false, "tokens");
@@ -135,21 +136,22 @@ impl Writer<'_> {
         code.line("return n_tokens;");
         let body = code.finish();
         definitions.push_str(&format!(
-            "static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n{body}}}\n\n"
+            "{cold}static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n{body}}}\n\n"
         ));
         definitions.push_str(&format!(
-            "size_t {own}(struct {prefix} *context, {tokens}, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
+            "{cold}size_t {own}(struct {prefix} *context, {tokens}, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
         ));
         core
     }
 
     fn write_nothing(&self, own: &str, core: &str, tokens: &str, definitions: &mut String) -> String {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         definitions.push_str(&format!(
-            "static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n    (void)context;\n    (void)bytes;\n    return n_tokens;\n}}\n\n"
+            "{cold}static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n    (void)context;\n    (void)bytes;\n    return n_tokens;\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "size_t {own}(struct {prefix} *context, {tokens}, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
+            "{cold}size_t {own}(struct {prefix} *context, {tokens}, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
         ));
         core.to_owned()
     }
@@ -162,6 +164,7 @@ impl Writer<'_> {
         declarations: &mut String,
         definitions: &mut String,
     ) -> String {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         let PortFunction { element, words, own, core } = self.port_function("read", name, scalar);
         let bytes = scalar.storage_bytes();
@@ -182,9 +185,9 @@ impl Writer<'_> {
             Some((_, fifo)) => format!("    return {};\n", fifo.fill()),
             None => "    (void)context;\n    return 0;\n".to_owned(),
         };
-        definitions.push_str(&format!("size_t {waiting}(const struct {prefix} *context) {{\n{count}}}\n\n"));
+        definitions.push_str(&format!("{cold}size_t {waiting}(const struct {prefix} *context) {{\n{count}}}\n\n"));
         definitions.push_str(&format!(
-            "static size_t {core}(struct {prefix} *context, unsigned char *bytes, size_t n_tokens) {{\n"
+            "{cold}static size_t {core}(struct {prefix} *context, unsigned char *bytes, size_t n_tokens) {{\n"
         ));
         match found {
             None => {
@@ -207,7 +210,7 @@ impl Writer<'_> {
             }
         }
         definitions.push_str(&format!(
-            "size_t {own}(struct {prefix} *context, {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (unsigned char *)tokens, n_tokens);\n}}\n\n"
+            "{cold}size_t {own}(struct {prefix} *context, {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (unsigned char *)tokens, n_tokens);\n}}\n\n"
         ));
         core
     }

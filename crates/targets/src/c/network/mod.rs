@@ -3,6 +3,7 @@
 
 mod actors;
 mod boundary;
+mod partition;
 mod profile;
 
 use crate::c::PrintedLoop;
@@ -254,7 +255,7 @@ impl Writer<'_> {
             if self.ring_names.insert(name.clone()) {
                 let indices = match shared {
                     None => "    uint32_t read;\n    uint32_t written;\n",
-                    Some(_) => super::partition::INDICES,
+                    Some(_) => partition::INDICES,
                 };
                 let n_elements = (size + tail) * words;
                 self.ring_text
@@ -363,6 +364,7 @@ impl Writer<'_> {
         declarations: &mut String,
         definitions: &mut String,
     ) {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         self.init(plans, declarations, definitions);
         let mut writes = Vec::new();
@@ -381,18 +383,19 @@ impl Writer<'_> {
             "/* Overwrites the context, which may hold keys; use `{prefix}_init` before using it again. */\nvoid {prefix}_clear(struct {prefix} *context);\n\n/* The network for those who handle many. */\nextern const struct headrace_network {prefix}_network;\n\n"
         ));
         definitions.push_str(&format!(
-            "void {prefix}_clear(struct {prefix} *context) {{\n    hr_wipe(context, sizeof *context);\n}}\n\n"
+            "{cold}void {prefix}_clear(struct {prefix} *context) {{\n    hr_wipe(context, sizeof *context);\n}}\n\n"
         ));
         self.table(&writes, &reads, definitions);
     }
 
     fn init(&self, plans: &[Plan<'_>], declarations: &mut String, definitions: &mut String) {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         declarations.push_str(&format!(
             "/* Prepares a context. `host` may be null for a network that neither prints nor calls natives; it must outlive\n   the context. */\nvoid {prefix}_init(struct {prefix} *context, const struct headrace_host *host);\n\n"
         ));
         definitions.push_str(&format!(
-            "void {prefix}_init(struct {prefix} *context, const struct headrace_host *host) {{\n    memset(context, 0, sizeof *context);\n"
+            "{cold}void {prefix}_init(struct {prefix} *context, const struct headrace_host *host) {{\n    memset(context, 0, sizeof *context);\n"
         ));
         match self.mapping {
             None => definitions.push_str(
@@ -422,12 +425,13 @@ impl Writer<'_> {
     }
 
     fn run(&self, runs: &[(String, bool)], declarations: &mut String, definitions: &mut String) {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         let words = self.news_words();
         self.declare_run(declarations);
         definitions.push_str(&self.profile_functions());
         let mut text = format!(
-            "uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n    struct headrace_control *const control = &context->control;\n    uint64_t news[{words}];\n    if (control->stopped != 0) {{\n        return control->stopped;\n    }}\n    control->budget = max_firings;\n    control->limited = 0;\n    memcpy(news, context->news, sizeof news);\n"
+            "{cold}uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n    struct headrace_control *const control = &context->control;\n    uint64_t news[{words}];\n    if (control->stopped != 0) {{\n        return control->stopped;\n    }}\n    control->budget = max_firings;\n    control->limited = 0;\n    memcpy(news, context->news, sizeof news);\n"
         );
         let any: Vec<String> = (0..words)
             .map(|word| {
@@ -459,13 +463,14 @@ impl Writer<'_> {
     }
 
     fn table(&self, writes: &[String], reads: &[String], definitions: &mut String) {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         let mut text = format!(
-            "static void {prefix}_any_init(void *context, const struct headrace_host *host) {{\n    {prefix}_init((struct {prefix} *)context, host);\n}}\n\n"
+            "{cold}static void {prefix}_any_init(void *context, const struct headrace_host *host) {{\n    {prefix}_init((struct {prefix} *)context, host);\n}}\n\n"
         );
         for (what, functions, constant) in [("write", writes, "const "), ("read", reads, "")] {
             text.push_str(&format!(
-                "static size_t {prefix}_any_{what}(void *context, uint32_t port, {constant}void *tokens, size_t n_tokens) {{\n"
+                "{cold}static size_t {prefix}_any_{what}(void *context, uint32_t port, {constant}void *tokens, size_t n_tokens) {{\n"
             ));
             if functions.is_empty() {
                 text.push_str(
@@ -482,10 +487,10 @@ impl Writer<'_> {
             text.push_str("    default: return 0;\n    }\n}\n\n");
         }
         text.push_str(&format!(
-            "static uint32_t {prefix}_any_run(void *context, uint64_t max_firings) {{\n    return {prefix}_run((struct {prefix} *)context, max_firings);\n}}\n\nstatic void {prefix}_any_clear(void *context) {{\n    {prefix}_clear((struct {prefix} *)context);\n}}\n\n"
+            "{cold}static uint32_t {prefix}_any_run(void *context, uint64_t max_firings) {{\n    return {prefix}_run((struct {prefix} *)context, max_firings);\n}}\n\n{cold}static void {prefix}_any_clear(void *context) {{\n    {prefix}_clear((struct {prefix} *)context);\n}}\n\n"
         ));
         text.push_str(&format!(
-            "static void {prefix}_any_inspect(const void *any, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)fills;\n    (void)states;\n    (void)blocked;\n"
+            "{cold}static void {prefix}_any_inspect(const void *any, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)fills;\n    (void)states;\n    (void)blocked;\n"
         ));
         for (at, fifo) in self.rings.iter().enumerate() {
             text.push_str(&format!("    fills[{at}] = {};\n", fifo.fill()));
@@ -497,7 +502,7 @@ impl Writer<'_> {
         }
         text.push_str("}\n\n");
         text.push_str(&format!(
-            "static void {prefix}_any_firings(const void *any, uint64_t *counts) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)counts;\n"
+            "{cold}static void {prefix}_any_firings(const void *any, uint64_t *counts) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)counts;\n"
         ));
         let mut at_count = 0;
         for (at, instance) in self.network.instances.iter().enumerate() {

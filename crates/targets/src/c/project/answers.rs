@@ -1,10 +1,10 @@
 //! The test of a project: known answers as arrays, run through the interface in whole messages and in pieces.
 
 use super::answers_of_many;
+use super::answers_on_device;
 use super::shape::{Function, Parameter, STRINGS, constant, functions, parameters, streams};
 use super::{KnownAnswer, Recording, operation_prefix};
 use crate::c::ctype;
-use crate::device;
 use headrace_ir::{Int, Network, Scalar};
 use headrace_library::catalog::OperationSpec;
 use headrace_library::{Class, Role};
@@ -133,7 +133,7 @@ pub(crate) fn of_operations(
         Kind::Small => None,
         Kind::Plain | Kind::OnDevice => answers_of_many::of_operation(op, spec, n),
     };
-    let device = on_device.then(|| device::harness(name));
+    let device = on_device.then(|| answers_on_device::harness(name));
     let header = if on_device { "#include \"headrace_device.h\"\n" } else { "" };
     let mut text = format!("{head}#include \"{name}.h\"\n{header}\n#include <stdio.h>\n\n");
     for (at, answer) in answers.iter().enumerate() {
@@ -268,7 +268,7 @@ pub(crate) fn of_operations(
         let _ = write!(text, "    }}\n    {op}_clear(&context);\n}}\n");
         tested.push(format!("test_{op}();"));
         let first = mine.iter().position(|(_, answer)| answer.expected.is_some());
-        if let Some(test) = first.filter(|_| on_device).and_then(|first| device::long(&op, spec, first)) {
+        if let Some(test) = first.filter(|_| on_device).and_then(|first| answers_on_device::long(&op, spec, first)) {
             text.push_str(above_long.take().unwrap_or(""));
             text.push_str(&test);
             tested.push(format!("long_{op}(device);"));

@@ -1,13 +1,13 @@
 //! Build files and README of a project in C, of which some sources may be modules in LLVM IR.
 
-use crate::device::Device;
+use super::device::{Dialect, NEEDS};
 use crate::project::Files;
 
 /// What needs threads, where it is part of a project.
 const HELPERS: &str = "src/headrace_helpers.c";
 
-/// Adds what builds, tests, installs and explains a project of the sources that `files` has.
-pub(crate) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
+/// Adds what builds, tests, installs and explains a project of the sources that `files` has, with kernels in a dialect.
+pub(crate) fn add(files: &mut Files, name: &str, command: &str, about: &str, device: Option<&Dialect>) {
     let ending = |ending: &str| -> Vec<String> {
         files.keys().filter(|path| path.starts_with("src/") && path.ends_with(ending)).cloned().collect()
     };
@@ -15,7 +15,6 @@ pub(crate) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
     let made = format!("# Made by `{command}`. Changes here will be lost.\n");
     let objects: Vec<String> = sources.iter().map(|path| format!("{}.o", path.trim_end_matches(".c"))).collect();
     let threads = sources.iter().any(|path| path == HELPERS);
-    let device = Device::of(files);
     let of_device = ending(".cu");
     let device_objects: Vec<String> = of_device.iter().map(|path| path.replace(".cu", ".device.o")).collect();
     let sources: Vec<String> = sources.into_iter().chain(of_device).collect();
@@ -26,7 +25,7 @@ pub(crate) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
             format!("{name}-config.cmake.in"),
             format!(
                 "{made}@PACKAGE_INIT@\n{}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{name}-targets.cmake\")\n",
-                device.needed_by_users()
+                device.map_or("", |device| device.needed_by_users)
             ),
         ),
         (format!("{name}.pc.in"), parts.pkg_config()),
@@ -44,7 +43,7 @@ struct Parts<'a> {
     headers: &'a [String],
     modules: &'a [String],
     threads: bool,
-    device: Device,
+    device: Option<&'a Dialect>,
 }
 
 /// What compiles modules, which CMake has no language for.
@@ -182,8 +181,8 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTA
 ",
         core = if self.has_core() { CMAKE_FREESTANDING.replace("NAME", name) } else { String::new() },
         core_end = if self.has_core() { "endif()\n" } else { "" },
-        device_first = device.cmake_first(name),
-        device_links = device.cmake_links(name),
+        device_first = device.map_or(String::new(), |device| device.cmake_first.replace("NAME", name)),
+        device_links = device.map_or(String::new(), |device| device.cmake_links.replace("NAME", name)),
         sources = others.join(" "),
         headers = headers.join(" "),
         modules = match modules {
@@ -196,7 +195,8 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTA
 
     fn pkg_config(&self) -> String {
         let Parts { name, threads, device, .. } = *self;
-        let (threads, libraries) = (if threads { " -pthread" } else { "" }, device.libraries());
+        let threads = if threads { " -pthread" } else { "" };
+        let libraries = device.map_or("", |device| device.libraries);
         format!(
             "prefix=${{pcfiledir}}/@PREFIX_FROM_FILE@
 libdir=${{prefix}}/@CMAKE_INSTALL_LIBDIR@
@@ -213,12 +213,13 @@ Cflags: -I${{includedir}}
 
     fn makefile(&self, objects: &[String], device_objects: &[String]) -> String {
         let Parts { name, made, headers, modules, threads, device, .. } = *self;
-        let (threads, libraries) = (if threads { " -pthread" } else { "" }, device.make_libraries());
+        let threads = if threads { " -pthread" } else { "" };
+        let libraries = device.map_or("", |device| device.make_libraries);
         let modules_too = modules.iter().map(|path| path.replace(".ll", ".module.o"));
         let compiled: Vec<String> =
             objects.iter().cloned().chain(modules_too).chain(device_objects.iter().cloned()).collect();
         let (first, rules) = if modules.is_empty() {
-            (device.make_first(), device.make_rules().to_owned())
+            device.map_or(("", String::new()), |device| (device.make_first, device.make_rules.to_owned()))
         } else {
             let bitcode: Vec<String> = objects.iter().map(|path| path.replace(".o", ".bc")).collect();
             let rules = format!(
@@ -269,7 +270,7 @@ clean:
 
     /// Whether there is a core for programs without a C library: where all parts are in C.
     fn has_core(&self) -> bool {
-        self.modules.is_empty() && matches!(self.device, Device::None)
+        self.modules.is_empty() && self.device.is_none()
     }
 
     /// The objects of the core: of all but threads.
@@ -297,7 +298,8 @@ clean:
         } else {
             String::new()
         };
-        let (needs, about_device) = (device.needs(), device.readme());
+        let needs = device.map_or(NEEDS, |device| device.needs);
+        let about_device = device.map_or(String::new(), Dialect::readme);
         let sets: Vec<String> = set_headers(name, headers).map(|path| format!("`{path}`")).collect();
         let documented = match &sets[..] {
             [] => format!("`src/{name}.h` documents every function."),

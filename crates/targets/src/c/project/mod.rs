@@ -6,7 +6,9 @@
 
 pub(crate) mod answers;
 mod answers_of_many;
+mod answers_on_device;
 pub(crate) mod build_files;
+mod device;
 mod held;
 mod program;
 pub(crate) mod shape;
@@ -16,6 +18,7 @@ use super::{Emission, Options, emit, emit_with, file_of_many};
 use crate::automata::{NotFused, automaton};
 use crate::project::on_all_processors;
 pub use crate::project::{Files, KnownAnswer, OnOperation, Recording, is_supported};
+pub use device::Dialect;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
@@ -46,20 +49,21 @@ pub fn of_network(
     // A program tells of run-time errors as `headrace run` does.
     let mut emission = emit(network, &Options { checked: options.checked || options.main, ..options.clone() })?;
     let name = emission.prefix.clone();
-    let head = head(options);
+    let head = head(&options.command);
     add_kernels(&mut emission, options);
     let mut of_program = Files::new();
     if options.main {
         program::add(&mut of_program, network, &emission, &head)?;
     }
     let mut files = in_source_folder(emission.files);
-    files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
+    files.extend(options.device.iter().flat_map(|dialect| (dialect.runtime)()));
     files.insert("test/test.c".into(), answers::of_network(&head, &name, network, recording).into_bytes());
     build_files::add(
         &mut files,
         &name,
         &options.command,
         &format!("The network `{}` as a library in C.", network.name),
+        options.device,
     );
     if options.main {
         files.extend(of_program);
@@ -90,8 +94,8 @@ pub fn of_operations(
     let Networks { mut files, on_device, leaves } =
         networks(operations, options, on_operation, &network_prefix, &shape::source)?;
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
-    files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
-    let head = head(options);
+    files.extend(options.device.iter().flat_map(|dialect| (dialect.runtime)()));
+    let head = head(&options.command);
     add_headers(&mut files, &head, &name, title, operations, &leaves);
     let test = answers::of_operations(
         &head,
@@ -102,12 +106,12 @@ pub fn of_operations(
     );
     files.insert("test/test.c".into(), test.into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
-    let kernels = options.device.map_or(String::new(), |dialect| format!(", with kernels in {}", dialect.name()));
+    let kernels = options.device.map_or(String::new(), |dialect| format!(", with kernels in {}", dialect.name));
     let mut about = format!("{title}: {} in C{kernels}.", listed.join(", "));
     if !on_device.is_empty() {
         let _ = write!(about, " A device runs\n\n{}\n\nand the processor everything else.", on_device.join("\n"));
     }
-    build_files::add(&mut files, &name, &options.command, &about);
+    build_files::add(&mut files, &name, &options.command, &about, options.device);
     Ok(files)
 }
 
@@ -187,13 +191,13 @@ fn runs_there(emission: &Emission) -> String {
 /// Adds the kernels of a network, if there are some.
 fn add_kernels(emission: &mut Emission, options: &Options) {
     if let Some(dialect) = options.device.filter(|_| !emission.kernels.is_empty()) {
-        let (path, text) = dialect.kernels(&head(options), &emission.prefix, &emission.kernels);
-        emission.files.insert(path, text);
+        let (path, text) = (dialect.kernels)(&head(&options.command), &emission.prefix, &emission.kernels);
+        emission.files.insert(path, text.into_bytes());
     }
 }
 
-pub(crate) fn head(options: &Options) -> String {
-    format!("/* Made by `{}`. Changes here will be lost. */\n", options.command.replace("*/", "* /"))
+pub(crate) fn head(command: &str) -> String {
+    format!("/* Made by `{}`. Changes here will be lost. */\n", command.replace("*/", "* /"))
 }
 
 pub(crate) fn in_source_folder(files: Files) -> Files {

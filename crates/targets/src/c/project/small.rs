@@ -58,7 +58,7 @@ pub(super) fn of_operations(
     on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = identifier(name);
-    let head = head(options);
+    let head = head(&options.command);
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let found = fills.of_operation(spec, network);
         on_operation(spec, None);
@@ -140,7 +140,7 @@ pub(super) fn of_operations(
         listed.join(", "),
         stacks.join("\n")
     );
-    build_files::add(&mut files, &name, &options.command, &about);
+    build_files::add(&mut files, &name, &options.command, &about, None);
     Ok(files)
 }
 

@@ -11,13 +11,12 @@
 //! | `fifos` | where the tokens of each connection lie |
 //! | `layout` | the context and the buffers of operations that share them |
 //! | `firing` | the function of an instance |
-//! | `folded` | what is repeated |
 
 mod fifos;
 mod firing;
-pub(super) mod folded;
 mod layout;
 
+use super::inlined;
 use super::network::{ActorText, actor_functions, actor_init, has_init};
 use super::plan::{Plan, Tables};
 use super::{Options, PlaceTable, names::Names};
@@ -101,7 +100,7 @@ pub(crate) struct PrintedSmall {
 /// An estimate of how long a network gets as small C, in no unit.
 pub fn estimate(network: &Network) -> usize {
     const INSTANCE: usize = 40;
-    let actors: usize = network.actors.iter().map(folded::size).sum();
+    let actors: usize = network.actors.iter().map(inlined::size).sum();
     actors + INSTANCE * network.instances.len()
 }
 

@@ -4,7 +4,7 @@
 
 use super::super::loop_frame::{CFunction, LoopNames};
 use super::super::machine::{of_width, supported, usual_costs};
-use super::super::multi_buffer::{Gathered, Many, head, leftovers};
+use super::super::messages::{Gathered, Many, head, leftovers};
 use super::super::words::NotApplicable;
 use super::invariants::Once;
 use super::plan::{BYTES, Block, Plan};

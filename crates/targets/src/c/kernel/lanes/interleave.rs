@@ -3,6 +3,7 @@
 //! long as both stay in registers.
 
 use super::Printer;
+use headrace_scheduling::pressure::most_held;
 use headrace_transform::kernel::{NodeId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -66,22 +67,7 @@ impl Printer<'_> {
         let graph = &self.words.graph;
         let is_free = |id: NodeId| matches!(graph.op(id), Op::Input { .. } | Op::Extract(_, 0));
         let operations = order.iter().filter(|&&id| !is_free(id)).count();
-        let mut last: FxHashMap<NodeId, usize> = FxHashMap::default();
-        for (at, &id) in order.iter().enumerate() {
-            last.extend(self.reads(id).into_iter().map(|operand| (operand, at)));
-        }
-        last.extend(self.values.iter().map(|&id| (id, order.len())));
-        // Values that are held at once.
-        let mut ends = vec![0_usize; order.len() + 1];
-        let (mut held, mut most) = (0, 0);
-        for (at, id) in order.iter().enumerate() {
-            if let Some(&end) = last.get(id).filter(|&&end| end > at) {
-                held += 1;
-                ends[end] += 1;
-            }
-            most = most.max(held);
-            held -= ends[at];
-        }
+        let most = most_held(order, &self.values, |id| self.reads(id));
         let registers = if self.machine.ternary { 32 } else { 16 };
         operations * TOGETHER as usize <= MOST_OPERATIONS && most * TOGETHER as usize + OTHER_REGISTERS <= registers
     }

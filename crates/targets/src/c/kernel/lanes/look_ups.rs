@@ -76,7 +76,6 @@ impl Printer<'_> {
                 ),
             });
         }
-        let name = format!("e{}_", self.text.len());
         if self.is_permuted(length, width) {
             self.support("#include <immintrin.h>\n".into());
             let quarter = |n: usize| match length.saturating_sub(64 * n) {
@@ -88,7 +87,7 @@ impl Printer<'_> {
                 }
             };
             let lowest = format!("{:#x}ull", (0..64).step_by(lane as usize / 8).fold(0_u64, |all, at| all | 1 << at));
-            self.line(&format!("const __m512i {name} = (__m512i){at};"));
+            let name = self.computed.index("__m512i", &format!("(__m512i){at}"), &at);
             if length <= 64 {
                 return Ok(format!("({v})_mm512_maskz_permutexvar_epi8({lowest}, {name}, {})", quarter(0)));
             }
@@ -106,10 +105,10 @@ impl Printer<'_> {
         if self.is_shuffled(length, width) {
             return Ok(self.shuffled(table, array, length, &at));
         }
-        self.line(&format!("{v} {name};"));
         let one = element(&format!("{at}[i]"));
-        self.line(&format!("for (unsigned i = 0; i < {}; i++) {name}[i] = (uint{lane}_t){one};", bits / lane));
-        Ok(name)
+        Ok(self.computed.filled(&v, |name| {
+            format!("for (unsigned i = 0; i < {}; i++) {name}[i] = (uint{lane}_t){one};", bits / lane)
+        }))
     }
 
     /// Elements of an object.
@@ -131,8 +130,7 @@ impl Printer<'_> {
         }
         self.support("#include <immintrin.h>\n".into());
         self.support(CHOOSE.into());
-        let name = format!("e{}_", self.text.len());
-        self.line(&format!("const __m512i {name} = (__m512i){at};"));
+        let name = self.computed.index("__m512i", &format!("(__m512i){at}"), &at);
         format!("({v})HR_CHOOSE_512(~0ull, {array}, {name})")
     }
 

@@ -3,7 +3,7 @@
 use super::super::CFunction;
 use super::super::loop_frame::LoopNames;
 use super::super::machine::{Machine, attribute, supported};
-use super::super::multi_buffer::{Gathered, Held, Many, OneIteration, head, leftovers};
+use super::super::messages::{Gathered, Held, Many, OneIteration, head, leftovers};
 use super::super::translation_validation::MANY_LANES;
 use super::super::vectors::{behind, load_words, store_words, vector_support};
 use super::super::words::{Layout, NotApplicable, WordLoop};

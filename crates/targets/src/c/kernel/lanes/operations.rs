@@ -23,7 +23,7 @@ impl Printer<'_> {
         let graph = &self.words.graph;
         let (width, lane) = (graph.width(id), self.lane());
         let v = self.v();
-        let s = v.replace("hr_v", "hr_s");
+        let s = self.signed();
         let of = |id: &NodeId| self.vector(*id);
         let narrow = |id: &NodeId| graph.width(*id) <= lane;
         let op = graph.op(id);
@@ -94,7 +94,7 @@ impl Printer<'_> {
     }
 
     pub(super) fn signed_number(&self, value: u32) -> String {
-        format!("({})({})", self.v().replace("hr_v", "hr_s"), self.number(u128::from(value)))
+        format!("({})({})", self.signed(), self.number(u128::from(value)))
     }
 
     pub(super) fn rotates(&self) -> bool {
@@ -117,13 +117,14 @@ impl Printer<'_> {
 
     /// A variable with a value rotated to the left.
     pub(super) fn rotated(&mut self, source: NodeId, up: u32) -> String {
-        if let Some(name) = self.rotations.get(&(source, up)) {
-            return name.clone();
+        if let Some(name) = self.rotations.get(&(source, up)).cloned() {
+            self.computed.reads(&name);
+            return name;
         }
         let operands = format!("{}, {up}", self.raw(&source));
         let text = self.instruction("rol", &operands);
         let (v, name) = (self.v(), format!("r{}_{up}_", source.0));
-        self.line(&format!("const {v} {name} = {text};"));
+        self.computed.rotated(&v, &name, &text, self.vector(source));
         self.rotations.insert((source, up), name.clone());
         name
     }
@@ -170,6 +171,7 @@ impl Printer<'_> {
                         })
                         .collect();
                     let b = format!("hr_v{}x8", self.machine.vector_bits);
+                    self.computed.permutes();
                     let text =
                         format!("({})__builtin_shufflevector(({b}){inner}, ({b}){{0}}, {})", self.v(), order.join(","));
                     if at == 0 { text } else { format!("({text} << {at})") }

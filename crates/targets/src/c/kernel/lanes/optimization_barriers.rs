@@ -44,7 +44,7 @@ impl Printer<'_> {
     /// A value that compilers take as it is.
     pub(super) fn kept(&mut self, text: &str) -> String {
         let v = self.v();
-        let name = v.replace("hr_v", "HR_KEPT_");
+        let name = format!("HR_KEPT_{}x{}", self.machine.vector_bits, self.lane());
         // Any vector register: those of AVX-512 where the function may use them.
         self.support(format!(
             "#define {name}(x) __extension__({{ {v} kept_ = (x); __asm__(\"\" : \"+v\"(kept_)); kept_; }})\n"

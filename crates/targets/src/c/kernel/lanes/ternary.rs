@@ -111,7 +111,7 @@ impl Printer<'_> {
         let name = format!("t{}_", signal.index());
         let v = self.v();
         self.support("#include <immintrin.h>\n".into());
-        self.line(&format!("const {v} {name} = {text};"));
+        self.computed.gate(&v, &name, &text, operands.into_values().collect());
         known.insert(signal, name.clone());
         name
     }

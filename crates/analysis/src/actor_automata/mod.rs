@@ -1,15 +1,22 @@
 //! Actors as finite automata over what decides: the states in which they can be and what they do in each.
 //!
 //! A state is a state of the FSM with the values of the variables that reach a choice
-//! ([`headrace_analysis::control`]); all others are unknown. Every FIFO whose tokens reach a choice has a set of values,
+//! ([`crate::control`]); all others are unknown. Every FIFO whose tokens reach a choice has a set of values,
 //! every other only a count. States and values grow from the initial ones to a fixed point in which whatever comes by a
 //! FIFO, in any order, leads from a state of an actor to a state of it, so that the automata together do all that the
 //! network does with these messages. Where a variable or a FIFO takes more values than are worth telling apart, it becomes
 //! unknown, and choices that it decided become choices that may go either way.
 
-use super::environment::Environment;
-use super::execute::{Assumptions, Execution, Holds, Known, known_elements};
-use headrace_analysis::control::{ControlSlice, Uses, analyse as slice};
+pub mod environment;
+pub mod execute;
+
+mod conditions;
+
+pub use conditions::Condition;
+
+use self::environment::Environment;
+use self::execute::{Assumptions, Execution, Holds, Known, known_elements};
+use crate::control::{ControlSlice, Uses, analyse as slice};
 use headrace_ir::{Action, Actor, Connection, Endpoint, Int, Network, Pattern, Scalar};
 use headrace_source::Diagnostic;
 use rustc_hash::FxHashMap;
@@ -69,7 +76,7 @@ pub enum Outcome<S> {
     /// Its guard depends on a condition, which may hold or not.
     Open {
         /// The condition.
-        condition: String,
+        condition: Condition,
         /// The state if it holds.
         yes: S,
         /// The state if it does not.
@@ -162,7 +169,7 @@ enum TooMuch {
 #[derive(Clone)]
 enum Tried {
     Refused,
-    Depends(String),
+    Depends(Condition),
     Fired { values: Vec<Known>, produced: Vec<Vec<Known>> },
 }
 

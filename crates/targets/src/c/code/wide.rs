@@ -1,9 +1,9 @@
 //! Integers beyond 64 bits: computed by the functions of `headrace_wide.h` on arrays of words.
 
-use super::code::Code;
-use super::ctype::{self, Repr};
+use super::Code;
 use super::node::Node;
-use super::value::Value;
+use super::value::{Kind, Value};
+use crate::c::ctype::{self, Repr, words_of};
 use headrace_ir::{BinaryOp, ExprKind, Int, IntType, Scalar};
 
 /// Longest intermediate result, in words.
@@ -192,24 +192,11 @@ impl Code<'_> {
 
     /// A wide integer of a type as a [`Value`] of its low 64 bits, for narrowing conversions.
     pub fn low_of_words(pointer: &str, words: u32) -> Value {
-        Value::primary(format!("hr_wide_low({pointer}, {words})"), super::value::Kind::Int(Repr::U64))
+        Value::primary(format!("hr_wide_low({pointer}, {words})"), Kind::Int(Repr::U64))
     }
 }
 
 /// Words that hold the exact value in two's complement.
 pub fn exact_words(node: &Node<'_>) -> u32 {
     u32::try_from(node.range.signed_bits().div_ceil(32)).unwrap_or(u32::MAX).max(2)
-}
-
-/// The words of a constant, least significant first.
-pub fn words_of(value: &Int, words: u32) -> String {
-    let bytes = value.to_le_bytes(words as usize * 4);
-    let texts: Vec<String> = bytes
-        .chunks_exact(4)
-        .map(|chunk| {
-            let word = chunk.iter().rev().fold(0u32, |word, &byte| word << 8 | u32::from(byte));
-            format!("{word:#x}u")
-        })
-        .collect();
-    texts.join(", ")
 }

@@ -7,7 +7,8 @@
 //! Guards that cannot be decided depend on *conditions*: comparisons and calls with their unknown operands by name, the
 //! same for all actions, so that `x > 3` in one guard and `x <= 3` in the other are one condition and its opposite.
 
-use headrace_analysis::ranges::root_type;
+use super::conditions::Condition;
+use crate::ranges::root_type;
 use headrace_ir::eval::int_binary;
 use headrace_ir::{
     Action, Actor, Argument, BinaryOp, CompareOp, Expr, ExprKind, Guard, Int, Local, OutputValue, Place, ProcedureId,
@@ -26,7 +27,7 @@ const MAX_STEPS: u64 = 1 << 20;
 const MAX_CALLS: usize = 64;
 
 /// What is assumed of conditions that cannot be decided.
-pub type Assumptions = BTreeMap<String, bool>;
+pub type Assumptions = BTreeMap<Condition, bool>;
 
 /// Whether a guard holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub enum Holds {
     /// It does not.
     No,
     /// That depends on this condition.
-    Depends(String),
+    Depends(Condition),
 }
 
 /// Where a local lies.
@@ -87,7 +88,7 @@ pub struct Execution<'a> {
     pub(super) assumed: &'a Assumptions,
     /// Set while the conditions of a guard are evaluated, and what they turn out to depend on.
     pub(super) asking: bool,
-    pub(super) depends: Option<String>,
+    pub(super) depends: Option<Condition>,
     /// The action whose names conditions have.
     pub(super) action: Option<&'a Action>,
 }
@@ -157,7 +158,9 @@ impl<'a> Execution<'a> {
                 }
                 Some(_) => {}
                 None => {
-                    let name = self.depends.take().unwrap_or_else(|| format!("guard of {}", self.action_name(action)));
+                    let name = self.depends.take();
+                    let name =
+                        name.unwrap_or_else(|| Condition::named(format!("guard of {}", self.action_name(action))));
                     outcome = match self.assumed.get(&name) {
                         Some(true) => continue,
                         Some(false) => Holds::No,

@@ -3,8 +3,9 @@
 //!
 //! `runtime/c/headrace_parallel.h` has what threads do with these functions, and how a run ends.
 
-use super::network::{Fifo, Writer};
-use super::plan::Plan;
+use super::{Fifo, Writer};
+use crate::c::plan::Plan;
+use crate::c::scheduler::comment;
 use headrace_analysis::topology;
 use headrace_ir::{Connection, Endpoint, InstanceId, Mapping};
 use headrace_source::Diagnostic;
@@ -248,6 +249,7 @@ impl Writer<'_> {
         declarations: &mut String,
         definitions: &mut String,
     ) {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         let n = mapping.partitions.len();
         self.declare_run(declarations);
@@ -263,19 +265,19 @@ impl Writer<'_> {
         let home = self.home(mapping);
         definitions.push_str(&format!("static const hr_part {prefix}_parts[{n}] = {{{}}};\n\n", parts.join(", ")));
         definitions.push_str(&format!(
-            "static void {prefix}_begin(void *any, const struct headrace_waiting *waiting, uint64_t max_firings,\n    bool fed) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    hr_start(&context->team, context->members, {n}, {home}, controls, waiting, max_firings, fed);\n}}\n\n"
+            "{cold}static void {prefix}_begin(void *any, const struct headrace_waiting *waiting, uint64_t max_firings,\n    bool fed) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    hr_start(&context->team, context->members, {n}, {home}, controls, waiting, max_firings, fed);\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "static void {prefix}_work(void *any, uint32_t partition) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n    hr_work(&context->team, partition, {prefix}_parts[partition], context, &context->parts[partition].control,\n            NULL, NULL);\n}}\n\n"
+            "{cold}static void {prefix}_work(void *any, uint32_t partition) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n    hr_work(&context->team, partition, {prefix}_parts[partition], context, &context->parts[partition].control,\n            NULL, NULL);\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "static void {prefix}_feed(void *any, bool (*move)(void *user), void *user) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n    hr_work(&context->team, {home}, {prefix}_parts[{home}], context, &context->parts[{home}].control, move, user);\n}}\n\nstatic void {prefix}_halt(void *any) {{\n    hr_finish(&((struct {prefix} *)any)->team);\n}}\n\n"
+            "{cold}static void {prefix}_feed(void *any, bool (*move)(void *user), void *user) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n    hr_work(&context->team, {home}, {prefix}_parts[{home}], context, &context->parts[{home}].control, move, user);\n}}\n\n{cold}static void {prefix}_halt(void *any) {{\n    hr_finish(&((struct {prefix} *)any)->team);\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "static uint32_t {prefix}_end(void *any) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    return hr_status(&context->team, controls);\n}}\n\n"
+            "{cold}static uint32_t {prefix}_end(void *any) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    return hr_status(&context->team, controls);\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n{controls}    {prefix}_begin(context, NULL, max_firings, false);\n    hr_work_alone(&context->team, {prefix}_parts, context, controls);\n    return {prefix}_end(context);\n}}\n\n"
+            "{cold}uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n{controls}    {prefix}_begin(context, NULL, max_firings, false);\n    hr_work_alone(&context->team, {prefix}_parts, context, controls);\n    return {prefix}_end(context);\n}}\n\n"
         ));
         definitions.push_str(&format!(
             "const struct headrace_partitions {prefix}_partitions = {{\n    {n}, {home}, {prefix}_begin, {prefix}_work, {prefix}_feed, {prefix}_halt, {prefix}_end\n}};\n\n"
@@ -283,6 +285,7 @@ impl Writer<'_> {
     }
 
     fn part(&self, mapping: &Mapping, partition: usize, runs: &[(String, bool)], definitions: &mut String) {
+        let cold = self.options.attribute();
         let prefix = self.prefix;
         let words = self.news_words();
         let mut own = vec![0u64; words];
@@ -292,8 +295,8 @@ impl Writer<'_> {
         // Whoever feeds leaves what it fires when there is much to move.
         let due = if partition == self.home(mapping) { " && !hr_due(&context->team)" } else { "" };
         let mut text = format!(
-            "/* Partition {}. */\nstatic bool {prefix}_part_{partition}(void *any_context) {{\n    struct {prefix} *const context = (struct {prefix} *)any_context;\n    struct headrace_control *const control = &context->parts[{partition}].control;\n    uint64_t news[{words}];\n    bool any = false;\n    memcpy(news, context->parts[{partition}].news, sizeof news);\n    while (!hr_over(&context->team){due}) {{\n",
-            super::scheduler::comment(&mapping.partitions[partition])
+            "/* Partition {}. */\n{cold}static bool {prefix}_part_{partition}(void *any_context) {{\n    struct {prefix} *const context = (struct {prefix} *)any_context;\n    struct headrace_control *const control = &context->parts[{partition}].control;\n    uint64_t news[{words}];\n    bool any = false;\n    memcpy(news, context->parts[{partition}].news, sizeof news);\n    while (!hr_over(&context->team){due}) {{\n",
+            comment(&mapping.partitions[partition])
         );
         for Watched { fifo, instance, reads } in self.watched(mapping, partition) {
             let (index, seen) = if reads { ("written", "written_seen") } else { ("read", "read_seen") };

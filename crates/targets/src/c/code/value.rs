@@ -12,9 +12,9 @@ mod printed;
 
 pub use printed::{Binding, Kind, Value, round_real, wrap_value};
 
-use super::code::Code;
-use super::ctype::{self, Repr};
+use super::Code;
 use super::node::Node;
+use crate::c::ctype::{self, Repr};
 use headrace_analysis::ranges::Interval;
 use headrace_ir::{BinaryOp, CompareOp, ExprKind, Int, IntType, MAX_SHIFT, MAX_WIDTH, RealType, Scalar};
 

@@ -1,8 +1,67 @@
-//! Conditions that cannot be decided, by name.
+//! Conditions that cannot be decided: their names, and what comparisons with numbers say of each other.
 
 use super::execute::{Assumptions, Execution, Known};
-use headrace_analysis::ranges::root_type;
+use crate::ranges::root_type;
 use headrace_ir::{Action, Argument, CompareOp, Expr, ExprKind, Int, LocalKind, Pattern, Place, Root, Scalar};
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A condition that cannot be decided. Those of the same name are the same.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// The condition in words, for readers.
+    pub name: String,
+    /// How something compares with a number, if it says that.
+    comparison: Option<Comparison>,
+}
+
+impl Condition {
+    /// One that compares nothing with a number.
+    pub(super) fn named(name: String) -> Self {
+        Self { name, comparison: None }
+    }
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Condition {}
+
+impl PartialOrd for Condition {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Condition {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name.cmp(&other.name)
+    }
+}
+
+impl Hash for Condition {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// One side of a comparison.
+#[derive(Clone)]
+struct Side {
+    name: String,
+    /// Its value, where that is known and far from the limits of what is computed with.
+    number: Option<i128>,
+}
 
 impl<'a> Execution<'a> {
     pub(super) fn is_bool(&self, place: &Place) -> bool {
@@ -17,14 +76,14 @@ impl<'a> Execution<'a> {
         }
         self.asking = false;
         let depends = self.depends.take();
-        let (name, opposite) = self.condition(expr);
+        let (condition, opposite) = self.condition(expr);
         let range = self.range_of_operands(expr);
         self.asking = true;
         self.depends = depends;
-        match self.assumed.get(&name).copied().or_else(|| implied(&name, self.assumed, range)) {
+        match self.assumed.get(&condition).copied().or_else(|| implied(&condition, self.assumed, range)) {
             Some(value) => Some(Int::from(u64::from(value != opposite))),
             None => {
-                self.depends.get_or_insert(name);
+                self.depends.get_or_insert(condition);
                 None
             }
         }
@@ -49,23 +108,27 @@ impl<'a> Execution<'a> {
         })
     }
 
-    /// The name of a condition, and whether the expression is its opposite.
-    fn condition(&mut self, expr: &'a Expr) -> (String, bool) {
-        let ExprKind::Compare(op, a, b) = &expr.kind else { return (self.name(expr), false) };
+    /// A condition, and whether the expression is its opposite.
+    fn condition(&mut self, expr: &'a Expr) -> (Condition, bool) {
+        let ExprKind::Compare(op, a, b) = &expr.kind else { return (Condition::named(self.name(expr)), false) };
         let ordered = !self.is_real(a) && !self.is_real(b);
-        let (a, b) = (self.name(a), self.name(b));
-        let equal = |a: String, b: String| if a <= b { format!("{a} = {b}") } else { format!("{b} = {a}") };
+        let (a, b) = (self.side(a), self.side(b));
         match op {
             CompareOp::Equal => (equal(a, b), false),
             CompareOp::NotEqual => (equal(a, b), true),
-            CompareOp::Less => (format!("{a} < {b}"), false),
-            CompareOp::Greater => (format!("{b} < {a}"), false),
-            CompareOp::GreaterEqual if ordered => (format!("{a} < {b}"), true),
-            CompareOp::LessEqual if ordered => (format!("{b} < {a}"), true),
+            CompareOp::Less => (less(a, b), false),
+            CompareOp::Greater => (less(b, a), false),
+            CompareOp::GreaterEqual if ordered => (less(a, b), true),
+            CompareOp::LessEqual if ordered => (less(b, a), true),
             // What is no number is neither less than another nor not less.
-            CompareOp::GreaterEqual => (format!("{b} <= {a}"), false),
-            CompareOp::LessEqual => (format!("{a} <= {b}"), false),
+            CompareOp::GreaterEqual => (Condition::named(format!("{} <= {}", b.name, a.name)), false),
+            CompareOp::LessEqual => (Condition::named(format!("{} <= {}", a.name, b.name)), false),
         }
+    }
+
+    fn side(&mut self, expr: &'a Expr) -> Side {
+        let number = self.expr(expr).and_then(|value| i128::try_from(&value.to_big()).ok());
+        Side { name: self.name(expr), number: number.filter(|number| number.unsigned_abs() < 1 << 120) }
     }
 
     /// Whether an expression may have a value that is no number.
@@ -109,8 +172,8 @@ impl<'a> Execution<'a> {
                 format!("{function}({})", arguments.join(", "))
             }
             ExprKind::Compare(..) => {
-                let (name, opposite) = self.condition(expr);
-                if opposite { format!("not ({name})") } else { format!("({name})") }
+                let (condition, opposite) = self.condition(expr);
+                if opposite { format!("not ({condition})") } else { format!("({condition})") }
             }
             ExprKind::Binary(op, a, b) => format!("{op:?}({}, {})", self.name(a), self.name(b)),
             ExprKind::Wrap(ty, x) => format!("{ty}({})", self.name(x)),
@@ -179,55 +242,59 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// A comparison of something with a number.
-enum Comparison<'a> {
-    /// It is the number.
-    Is(&'a str, i128),
-    /// It is less.
-    Below(&'a str, i128),
-    /// It is more.
-    Above(&'a str, i128),
+fn equal(a: Side, b: Side) -> Condition {
+    let (a, b) = if a.name <= b.name { (a, b) } else { (b, a) };
+    let name = format!("{} = {}", a.name, b.name);
+    let comparison = match (a.number, b.number) {
+        (Some(number), None) => Some(Comparison { of: b.name, with: With::Is(number) }),
+        (None, Some(number)) => Some(Comparison { of: a.name, with: With::Is(number) }),
+        _ => None,
+    };
+    Condition { name, comparison }
 }
 
-impl<'a> Comparison<'a> {
-    fn of(name: &'a str) -> Option<Self> {
-        let number = |text: &str| text.parse::<i128>().ok().filter(|number| number.unsigned_abs() < 1 << 120);
-        if let Some((a, b)) = name.split_once(" = ") {
-            return match (number(a), number(b)) {
-                (Some(number), None) => Some(Comparison::Is(b, number)),
-                (None, Some(number)) => Some(Comparison::Is(a, number)),
-                _ => None,
-            };
-        }
-        let (a, b) = name.split_once(" < ")?;
-        match (number(a), number(b)) {
-            (Some(number), None) => Some(Comparison::Above(b, number)),
-            (None, Some(number)) => Some(Comparison::Below(a, number)),
-            _ => None,
-        }
-    }
+fn less(a: Side, b: Side) -> Condition {
+    let name = format!("{} < {}", a.name, b.name);
+    let comparison = match (a.number, b.number) {
+        (Some(number), None) => Some(Comparison { of: b.name, with: With::Above(number) }),
+        (None, Some(number)) => Some(Comparison { of: a.name, with: With::Below(number) }),
+        _ => None,
+    };
+    Condition { name, comparison }
+}
 
-    fn of_what(&self) -> &'a str {
-        match self {
-            Comparison::Is(what, _) | Comparison::Below(what, _) | Comparison::Above(what, _) => what,
-        }
-    }
+/// A comparison of something with a number.
+#[derive(Clone, Debug)]
+struct Comparison {
+    of: String,
+    with: With,
+}
+
+/// How it compares.
+#[derive(Clone, Copy, Debug)]
+enum With {
+    /// It is the number.
+    Is(i128),
+    /// It is less.
+    Below(i128),
+    /// It is more.
+    Above(i128),
 }
 
 /// Whether a condition follows from others about the same thing, by the numbers that are left for it.
-fn implied(name: &str, assumed: &Assumptions, range: Option<(i128, i128)>) -> Option<bool> {
-    let wanted = Comparison::of(name)?;
+fn implied(condition: &Condition, assumed: &Assumptions, range: Option<(i128, i128)>) -> Option<bool> {
+    let wanted = condition.comparison.as_ref()?;
     let (mut low, mut high) = range.unwrap_or((i128::MIN / 2, i128::MAX / 2));
     let mut not = Vec::new();
-    for (name, &holds) in assumed {
-        let Some(known) = Comparison::of(name).filter(|known| known.of_what() == wanted.of_what()) else { continue };
-        match (known, holds) {
-            (Comparison::Is(_, n), true) => (low, high) = (low.max(n), high.min(n)),
-            (Comparison::Is(_, n), false) => not.push(n),
-            (Comparison::Below(_, n), true) => high = high.min(n - 1),
-            (Comparison::Below(_, n), false) => low = low.max(n),
-            (Comparison::Above(_, n), true) => low = low.max(n + 1),
-            (Comparison::Above(_, n), false) => high = high.min(n),
+    for (known, &holds) in assumed {
+        let Some(known) = known.comparison.as_ref().filter(|known| known.of == wanted.of) else { continue };
+        match (known.with, holds) {
+            (With::Is(n), true) => (low, high) = (low.max(n), high.min(n)),
+            (With::Is(n), false) => not.push(n),
+            (With::Below(n), true) => high = high.min(n - 1),
+            (With::Below(n), false) => low = low.max(n),
+            (With::Above(n), true) => low = low.max(n + 1),
+            (With::Above(n), false) => high = high.min(n),
         }
     }
     while not.contains(&low) {
@@ -236,13 +303,13 @@ fn implied(name: &str, assumed: &Assumptions, range: Option<(i128, i128)>) -> Op
     while not.contains(&high) {
         high -= 1;
     }
-    match wanted {
-        Comparison::Is(_, n) if low == n && high == n => Some(true),
-        Comparison::Is(_, n) if n < low || n > high || not.contains(&n) => Some(false),
-        Comparison::Below(_, n) if high < n => Some(true),
-        Comparison::Below(_, n) if low >= n => Some(false),
-        Comparison::Above(_, n) if low > n => Some(true),
-        Comparison::Above(_, n) if high <= n => Some(false),
+    match wanted.with {
+        With::Is(n) if low == n && high == n => Some(true),
+        With::Is(n) if n < low || n > high || not.contains(&n) => Some(false),
+        With::Below(n) if high < n => Some(true),
+        With::Below(n) if low >= n => Some(false),
+        With::Above(n) if low > n => Some(true),
+        With::Above(n) if high <= n => Some(false),
         _ => None,
     }
 }
@@ -251,18 +318,22 @@ fn implied(name: &str, assumed: &Assumptions, range: Option<(i128, i128)>) -> Op
 mod tests {
     use super::*;
 
+    fn side(text: &str) -> Side {
+        Side { name: text.to_owned(), number: text.parse().ok() }
+    }
+
     #[test]
     fn what_is_known_of_a_number_says_more_of_it() {
-        let assumed: Assumptions =
-            [("0 < x".to_owned(), false), ("7 = y".to_owned(), false), ("y < 7".to_owned(), false)].into();
+        let (is, below) = (|a: &str, b: &str| equal(side(a), side(b)), |a: &str, b: &str| less(side(a), side(b)));
+        let assumed: Assumptions = [(below("0", "x"), false), (is("7", "y"), false), (below("y", "7"), false)].into();
         let byte = Some((0, 255));
-        assert_eq!(implied("0 = x", &assumed, byte), Some(true));
-        assert_eq!(implied("0 = x", &assumed, None), None);
-        assert_eq!(implied("x < 64", &assumed, byte), Some(true));
-        assert_eq!(implied("7 < y", &assumed, byte), Some(true));
-        assert_eq!(implied("8 = y", &assumed, byte), None);
-        assert_eq!(implied("3 = y", &assumed, byte), Some(false));
-        assert_eq!(implied("x < y", &assumed, byte), None);
-        assert_eq!(implied("0 = z", &assumed, byte), None);
+        assert_eq!(implied(&is("0", "x"), &assumed, byte), Some(true));
+        assert_eq!(implied(&is("0", "x"), &assumed, None), None);
+        assert_eq!(implied(&below("x", "64"), &assumed, byte), Some(true));
+        assert_eq!(implied(&below("7", "y"), &assumed, byte), Some(true));
+        assert_eq!(implied(&is("8", "y"), &assumed, byte), None);
+        assert_eq!(implied(&is("3", "y"), &assumed, byte), Some(false));
+        assert_eq!(implied(&below("x", "y"), &assumed, byte), None);
+        assert_eq!(implied(&is("0", "z"), &assumed, byte), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Expressions with what is known of them: their interval and whether evaluating them can stop the program.
 
-use super::code::Code;
+use super::Code;
 use headrace_analysis::ranges::{self, Interval};
 use headrace_ir::{Argument, BinaryOp, Expr, ExprKind, Int, MAX_SHIFT, MAX_WIDTH, Place, Scalar};
 

@@ -14,7 +14,7 @@ const MOST_STATEMENTS: usize = 12;
 
 /// Whether a procedure becomes part of those that call it: a short expression, of which compilers see what it becomes
 /// once its arguments are known; or statements that say what they do by numbers in the calls only.
-pub(in crate::c) fn is_folded(actor: &Actor, at: usize) -> bool {
+pub(super) fn is_folded(actor: &Actor, at: usize) -> bool {
     let procedure = &actor.procedures[at];
     match &procedure.result {
         Some((_, value)) => procedure.body.is_empty() && operations(value) <= MOST_OPERATIONS,
@@ -86,7 +86,7 @@ fn calls(statements: &[Stmt], visit: &mut dyn FnMut(usize, &[Argument])) {
 /// Iterations of a loop that stand one after the other, given how many iterations there are: where variables move
 /// round, which costs nothing in a row, and the few of a short one that accumulates in a variable, whose counter would
 /// take as many instructions; of a long one whose only statement computes much, neighbours share what they read.
-pub(in crate::c) fn iterations_in_a_row(locals: &[Local], iterations: u64, body: &[Stmt]) -> u64 {
+pub(super) fn iterations_in_a_row(locals: &[Local], iterations: u64, body: &[Stmt]) -> u64 {
     let is_scalar = |place: &Place| {
         let local = match place.root {
             Root::Local(local) => &locals[local.index()],
@@ -133,7 +133,7 @@ const IN_A_ROW: u64 = 4;
 /// Whether compilers should have all iterations of a loop in a row: few and short ones that shift integers of two words
 /// by the number of the iteration, which is much more work where that is not known. `bits` says how many the elements
 /// of a variable have.
-pub(in crate::c) fn is_unrolled(variable: usize, iterations: u64, body: &[Stmt], bits: &dyn Fn(Root) -> u32) -> bool {
+pub(super) fn is_unrolled(variable: usize, iterations: u64, body: &[Stmt], bits: &dyn Fn(Root) -> u32) -> bool {
     let [Stmt { kind: StmtKind::Assign(place, value), .. }] = body else { return false };
     let grows = bits(place.root) > WORD_BITS && reads_wide(value, bits);
     grows && iterations <= 8 && operations(value) + place.indices.len() <= 8 && shifts_by(value, variable)
@@ -141,7 +141,7 @@ pub(in crate::c) fn is_unrolled(variable: usize, iterations: u64, body: &[Stmt],
 
 /// The lists of a loop that is one XOR of lists of bytes, element by element: target and operands, all indexed by the
 /// variable. `is_bytes` says whether the elements of a variable are.
-pub(in crate::c) fn xor_of_lists<'b>(
+pub(super) fn xor_of_lists<'b>(
     variable: usize,
     body: &'b [Stmt],
     is_bytes: &dyn Fn(Root) -> bool,
@@ -159,12 +159,12 @@ pub(in crate::c) fn xor_of_lists<'b>(
 }
 
 /// Bytes of a word of the machines that small programs are for.
-pub(in crate::c) const WORD_BYTES: usize = (WORD_BITS / 8) as usize;
+pub(super) const WORD_BYTES: usize = (WORD_BITS / 8) as usize;
 
 /// What statements store that are the four bytes of a word, the least significant first, in elements that follow one
 /// another: the first element and the word. `is_bytes` says whether the elements of a variable are bytes, `is_word`
 /// whether those are words of 32 bits.
-pub(in crate::c) fn stored_word<'b>(
+pub(super) fn stored_word<'b>(
     statements: &'b [Stmt],
     is_bytes: &dyn Fn(Root) -> bool,
     is_word: &dyn Fn(Root) -> bool,

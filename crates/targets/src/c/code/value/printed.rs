@@ -1,7 +1,7 @@
 //! Printed expressions, and how they are put together without needless brackets.
 
-use super::super::ctype::{self, Repr, literal};
 use super::width_class;
+use crate::c::ctype::{self, Repr, literal};
 use headrace_ir::{Int, IntType, RealType, Scalar};
 
 /// How tightly a printed expression binds.

@@ -1,0 +1,20 @@
+//! Instruction scheduling: orders of operations that depend on each other, whatever the operations are.
+//!
+//! A problem is given by numbers: operations from 0 on, each with what must be done before. Who knows what an operation is
+//! makes the problem, and puts its operations into the order that comes out.
+//!
+//! | file | what is there |
+//! | --- | --- |
+//! | `problem` | operations with latencies, issued so many in a cycle; schedules, verified |
+//! | `list` | list scheduling by the longest way to the end |
+//! | `pressure` | how many values an order holds at once; an order that follows chains to their ends |
+//! | `spills` | a search for an order that puts few values aside where registers are few |
+//! | `sink` | values moved down to their first readers, where less is held then |
+
+pub mod list;
+pub mod pressure;
+pub mod problem;
+pub mod sink;
+pub mod spills;
+
+pub use problem::{Operation, Problem, Schedule, Violation};

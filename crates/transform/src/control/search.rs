@@ -1,0 +1,82 @@
+//! Search of the automaton of a network along samples, and how much of it is worth generating code for.
+//!
+//! An automaton may have more states than compilers can take. Then it is made again along fewer samples, or pruned to the
+//! states that whole samples come through; what generates code says how long its code is, and no more.
+
+use super::{Automaton, Limits, NotFused, Sample, automaton_of};
+
+/// Effects of an automaton that code is generated for: beyond, it takes too long to compile.
+const MOST_EFFECTS: usize = 14_000;
+
+/// States of it.
+const MOST_STATES: usize = 900;
+
+/// States that are kept of a larger one.
+const TYPICAL_STATES: usize = 450;
+
+/// How often code is generated, each time for fewer states, until it is short enough.
+const ATTEMPTS: usize = 4;
+
+/// Samples of what a network is used for, from the usual ones to more and to fewer.
+#[derive(Debug)]
+pub struct Samples {
+    /// What whoever uses it usually does.
+    pub usual: Vec<Sample>,
+    /// The same and all lengths, where there is room for the states of them.
+    pub thorough: Vec<Sample>,
+    /// Whole messages, for networks in which pieces of messages lead through too many states.
+    pub plain: Vec<Sample>,
+}
+
+/// The control automaton of a network along as many samples as there is room for, no larger than code is generated for.
+///
+/// # Errors
+///
+/// Why there is no automaton along the usual samples and none along the plain ones; `Ok(None)`: nothing of it that has
+/// room is worth it.
+pub fn search(network: &headrace_ir::Network, samples: &Samples) -> Result<Option<Automaton>, NotFused> {
+    let found = |samples: &[Sample]| automaton_of(network, samples, &Limits::default());
+    // Where pieces lead through too much, whole messages are still fast.
+    let mut automaton = found(&samples.usual).or_else(|refused| found(&samples.plain).map_err(|_| refused))?;
+    // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room
+    // with those has none with more, and searching for that takes longest.
+    if samples.thorough != samples.usual
+        && fits(&automaton)
+        && let Some(whole) = found(&samples.thorough).ok().filter(fits)
+    {
+        automaton = whole;
+    }
+    Ok(if fits(&automaton) { Some(automaton) } else { automaton.typical(TYPICAL_STATES, MOST_EFFECTS) })
+}
+
+/// Whether code is generated for all of an automaton, unless it turns out too long.
+fn fits(automaton: &Automaton) -> bool {
+    automaton.states.len() <= MOST_STATES && automaton.n_effects() <= MOST_EFFECTS
+}
+
+/// What is generated for as many states of an automaton as make it no larger than `most`, which is in the unit of the sizes
+/// that `generate` gives beside what it makes; `None`: nothing worth it is that small. States that few samples come
+/// through are left out first.
+///
+/// # Errors
+///
+/// Those of `generate`.
+pub fn within<T, E>(
+    automaton: &Automaton,
+    most: usize,
+    mut generate: impl FnMut(&Automaton) -> Result<(T, usize), E>,
+) -> Result<Option<T>, E> {
+    let mut fewer: Option<Automaton> = None;
+    for _ in 0..ATTEMPTS {
+        let now = fewer.as_ref().unwrap_or(automaton);
+        let (made, size) = generate(now)?;
+        if size <= most {
+            return Ok(Some(made));
+        }
+        // A little fewer than in proportion, because the rest stays as it is.
+        let n_states = now.states.len() as u128 * most as u128 * 9 / (size as u128 * 10);
+        let Some(next) = now.clone().typical(n_states as usize, MOST_EFFECTS) else { break };
+        fewer = Some(next);
+    }
+    Ok(None)
+}

@@ -1,11 +1,11 @@
 //! Cutting of a network into networks, one for each partition of a mapping: what one thread, one processor or a part of
 //! a chip runs of it.
 //!
-//! A part has the instances of its partition and what connects them. What led to another partition, or to the boundary of the
-//! whole, ends at a port: whoever moves tokens from the output of one part to the input of another, in order and as there
-//! is room, does what the connection did. Converted is where the token leaves its part, so that both ports have the type of
-//! the FIFO. Example: `a → b → c` with `b` in a partition of its own is `a`, with an output for the first connection, and `c`, with an
-//! input for the second, and `b`, with both.
+//! A part has the instances of its partition and what connects them. What led to another partition, or to the boundary of
+//! the whole, ends at a port: whoever moves tokens from the output of one part to the input of another, in order and as
+//! there is room, does what the connection did. A token is converted where it leaves its part, so that both ports have the
+//! type of the FIFO. Example: `a → b → c` with `b` in a partition of its own is cut into `a` with an output and `c` with an
+//! input, and `b` with both.
 
 use headrace_ir::{Connection, Endpoint, Instance, InstanceId, Mapping, Network, Port};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a port of a part stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outside {
-    /// The port of the whole with this position, among its inputs or among its outputs. Tokens of an input go to all parts that have it.
+    /// The port of the whole with this position, among its inputs or among its outputs. Tokens of an input go to all parts
+    /// that have it.
     Boundary(usize),
     /// The connection of the whole with this position, which leads from one part to another.
     Crossing(usize),
@@ -70,7 +71,8 @@ fn part(whole: &Network, mapping: &Mapping, partition: usize) -> Part {
         let is_straight =
             matches!((connection.source, connection.target), (Endpoint::Boundary(_), Endpoint::Boundary(_)));
         let (from, to) = (inside(connection.source), inside(connection.target));
-        if !from && !to && !(is_straight && partition == 0) {
+        let is_own = from || to || (is_straight && partition == 0);
+        if !is_own {
             continue;
         }
         let mut own = |endpoint: Endpoint, is_input: bool| match endpoint {

@@ -40,7 +40,8 @@ fn modules(source: &Path) -> BTreeMap<Module, String> {
         code.map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
     };
     let inside = |path: &PathBuf| module_of(path.strip_prefix(source).expect("it is below"));
-    paths.iter().map(|path| (inside(path), text(path))).collect()
+    let all = paths.iter().map(|path| (inside(path), text(path)));
+    all.filter(|(module, _)| module.last().is_none_or(|name| name != "tests")).collect()
 }
 
 /// The paths of a tree of imports: `a::{b, c::d}` are `a::b` and `a::c::d`.

@@ -2,6 +2,7 @@
 
 use crate::automata::Automata;
 use crate::c;
+use headrace_hardware::Datapath;
 
 /// What the caller wants.
 #[derive(Clone, Debug)]
@@ -57,7 +58,6 @@ impl Options {
 
     /// All that designs in hardware are asked for.
     pub(crate) fn of_hardware(&self) -> headrace_hardware::Options {
-        use headrace_hardware::Datapath;
         let datapath = if self.fused { self.hardware.datapath } else { Datapath::Never };
         headrace_hardware::Options { fifo_tokens: self.fifo_tokens, datapath, ..self.hardware }
     }

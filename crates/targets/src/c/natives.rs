@@ -102,8 +102,8 @@ pub(crate) fn header_of(network: &str, natives: &[&Native], head: &str) -> Strin
 /// What the arguments are called in functions that call natives, as no native is called itself.
 const ARGUMENTS: &str = "headrace_a";
 
-/// A call of `function` with the arguments, which puts what it gives behind them.
-fn call(native: &Native, function: &str) -> String {
+/// A call of `function` with the arguments, as an expression.
+fn called(native: &Native, function: &str) -> String {
     let arguments: Vec<String> = native
         .parameters
         .iter()
@@ -116,8 +116,12 @@ fn call(native: &Native, function: &str) -> String {
             (false, Scalar::Int(_)) => format!("({}){ARGUMENTS}[{at}].scalar", scalar(ty.element)),
         })
         .collect();
-    let call = format!("{function}({})", arguments.join(", "));
-    let n = arguments.len();
+    format!("{function}({})", arguments.join(", "))
+}
+
+/// A call of `function` with the arguments, which puts what it gives behind them.
+fn call(native: &Native, function: &str) -> String {
+    let (call, n) = (called(native, function), native.parameters.len());
     match native.result {
         None => format!("{call};"),
         Some(Scalar::String) => format!("{ARGUMENTS}[{n}].text = {call};"),
@@ -150,11 +154,9 @@ pub(crate) fn dispatcher<'n>(natives: impl Iterator<Item = &'n Native>) -> Strin
         "static int64_t headrace_native(const char *headrace_name, struct headrace_argument *{ARGUMENTS}, bool *headrace_known) {{\n    (void){ARGUMENTS};\n    *headrace_known = true;\n"
     );
     for native in natives {
-        let n = native.parameters.len();
         let (before, after) = match native.result {
             Some(Scalar::Bool | Scalar::Int(_)) => {
-                let given = call(native, bare_name(native));
-                (String::new(), given.replacen(&format!("{ARGUMENTS}[{n}].scalar = "), "return ", 1))
+                (String::new(), format!("return (int64_t){};", called(native, bare_name(native))))
             }
             _ => (format!("        {}\n", call(native, bare_name(native))), "return 0;".to_owned()),
         };

@@ -8,6 +8,7 @@ use headrace_program::{
     VariableKind,
 };
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// What expressions of a function are printed with.
 #[derive(Clone, Copy)]
@@ -18,6 +19,8 @@ pub(super) struct Scope<'a> {
     pub(super) in_parts: bool,
     /// Those that belong to a block of one of the methods.
     pub(super) declared: &'a RefCell<Declared<'a>>,
+    /// Types of reals that unsigned longs are converted to, as far as printed.
+    pub(super) reals: &'a RefCell<BTreeSet<&'static str>>,
 }
 
 /// What methods call the object of the variables of their function.
@@ -250,7 +253,10 @@ impl Scope<'_> {
                 let real = scalar(to);
                 match from {
                     Type::U32 => format!("({real}) ({text} & 0xffffffffL)"),
-                    Type::U64 => format!("{real}__({})", self.expr(x)),
+                    Type::U64 => {
+                        self.reals.borrow_mut().insert(real);
+                        format!("{real}__({})", self.expr(x))
+                    }
                     _ => format!("({real}) {text}"),
                 }
             }

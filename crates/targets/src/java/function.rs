@@ -11,6 +11,7 @@ use headrace_program::{
     VariableKind,
 };
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// What functions work in: it is a part of the state, so that it can be cleared with it.
 #[derive(Default)]
@@ -42,6 +43,8 @@ pub(super) struct Functions<'a> {
     pub(super) scratch: Scratch,
     /// Bytes of code that a method should have at most.
     pub(super) most: u32,
+    /// Types of reals that unsigned longs are converted to.
+    pub(super) reals: RefCell<BTreeSet<&'static str>>,
 }
 
 /// A function, with its documentation. One that may be under way several times makes arrays of its own.
@@ -52,7 +55,7 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
     // Shorter than they could be: HotSpot made slower code of straight methods of full length.
     let parts = in_parts.then(|| Parts::new(&own, all.most / 5));
     let declared = RefCell::new(if in_parts { Declared::none_of(function) } else { Declared::of(function) });
-    let scope = Scope { module: all.module, function, in_parts, declared: &declared };
+    let scope = Scope { module: all.module, function, in_parts, declared: &declared, reals: &all.reals };
     let mut printer = Printer { scope, lines: Lines::at(2), parts };
     // What parts keep to themselves is known when they are printed.
     printer.block(&function.body);

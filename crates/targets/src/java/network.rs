@@ -5,6 +5,7 @@ use super::function::{Functions, Scratch, function, zero_element};
 use super::{literal, name};
 use crate::braces::sentence;
 use headrace_program::{FieldType, FunctionId, Interface, Module, Table, Type, effects};
+use std::cell::RefCell;
 use std::fmt::Write as _;
 
 /// Most bytes of a literal: class files count them with 16 bits.
@@ -17,7 +18,7 @@ pub(super) const METHOD_BYTES: u32 = 7500;
 pub(super) fn network(head: &str, module: &Module, class: &str, of_operation: bool, most: u32) -> String {
     let hosted = effects::reach_host(module);
     let recursive = effects::recursive(module);
-    let mut all = Functions { module, scratch: Scratch::default(), most };
+    let mut all = Functions { module, scratch: Scratch::default(), most, reals: RefCell::default() };
     let mut functions = String::new();
     for (at, is_recursive) in recursive.into_iter().enumerate() {
         functions.push_str(&function(&mut all, is_recursive, FunctionId(at as u32)));
@@ -79,7 +80,7 @@ pub(super) fn network(head: &str, module: &Module, class: &str, of_operation: bo
         by_number(&mut text, module);
     }
     for (ty, like) in [("double", "(double)"), ("float", "(float)")] {
-        if functions.contains(&format!("{ty}__(")) {
+        if all.reals.borrow().contains(ty) {
             // Halved with the bit that is lost kept, so that it is rounded once.
             let _ = write!(
                 text,

@@ -8,6 +8,8 @@ use super::module::table_name;
 use super::types::{Structure, memory, value};
 use crate::layout::Layouts;
 use headrace_program::{Expr, Field, FieldType, Function, FunctionId, Label, Module, Place, Root, Type, VariableKind};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What all functions of a module are printed with.
@@ -21,6 +23,8 @@ pub(super) struct Shared<'a> {
     pub(super) hosted: &'a [bool],
     /// What names of the outside begin with.
     pub(super) prefix: &'a str,
+    /// Functions that put bytes of words in order, of which the functions printed so far call: order and type.
+    pub(super) orders: RefCell<BTreeSet<(&'static str, &'static str)>>,
 }
 
 /// A loop around the statement that is printed.

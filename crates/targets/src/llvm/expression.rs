@@ -70,6 +70,7 @@ impl Code<'_> {
     /// A word of the machine as one of an order, and back: the module names no machine.
     fn in_order(&mut self, word: &str, order: ByteOrder, ty: Type) -> String {
         let (prefix, ty) = (self.shared.prefix, value(ty));
+        self.shared.orders.borrow_mut().insert((order.name(), ty));
         self.define(&format!("call {ty} @{prefix}.{}.{ty}({ty} {word})", order.name()))
     }
 

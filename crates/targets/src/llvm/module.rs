@@ -8,6 +8,8 @@ use crate::layout::{Layouts, array_bytes};
 use headrace_program::{
     ByteOrder, Function, FunctionId, Interface, Module, RecordId, Table, Type, VariableId, VariableKind, effects,
 };
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// A text between quotation marks.
@@ -38,8 +40,15 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
         })
         .collect();
     let hosted = effects::reach_host(module);
-    let shared =
-        Shared { module, layouts: &layouts, structures: &structures, functions: &functions, hosted: &hosted, prefix };
+    let shared = Shared {
+        module,
+        layouts: &layouts,
+        structures: &structures,
+        functions: &functions,
+        hosted: &hosted,
+        prefix,
+        orders: RefCell::default(),
+    };
     let mut text = format!(
         "{head}; The network `{}`.\n;\n; It names no machine: clang, llc and opt take the one that they are told, and opt must be told if its first byte of a word is\n\
          ; the most significant. {prefix}.h declares what stands here for the outside; its state is {}, of which the outside knows nothing.\n\nsource_filename = \"{}\"\n\n",
@@ -54,7 +63,7 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
         let id = FunctionId(at as u32);
         text.push_str(&function(&shared, id, outside.contains(&id), &mut tags));
     }
-    orders(&mut text, prefix);
+    orders(&mut text, prefix, &shared.orders.borrow());
     let context = layouts.record(module.interface.context);
     let whole = format!("ptr align {} %context", context.alignment);
     let _ = write!(
@@ -83,10 +92,10 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
 
 /// The functions that put bytes of words in order, as far as they are called. What order the machine has is asked of a
 /// constant, so that whoever compiles for a machine has the answer then.
-fn orders(text: &mut String, prefix: &str) {
-    let called = |order: ByteOrder, ty: &str| {
-        let name = format!("@{prefix}.{}.{ty}", order.name());
-        text.contains(&format!("{name}(")).then_some((name, order, ty.to_owned()))
+fn orders(text: &mut String, prefix: &str, called: &BTreeSet<(&str, &str)>) {
+    let called = |order: ByteOrder, ty: &'static str| {
+        let is_called = called.contains(&(order.name(), ty));
+        is_called.then(|| (format!("@{prefix}.{}.{ty}", order.name()), order, ty.to_owned()))
     };
     let both = [ByteOrder::Big, ByteOrder::Little].into_iter();
     let found: Vec<_> = both.flat_map(|order| ["i32", "i64"].map(|ty| called(order, ty))).flatten().collect();

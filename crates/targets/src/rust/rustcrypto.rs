@@ -158,7 +158,7 @@ pub(super) fn add(
     }
     files.insert("src/rustcrypto/mod.rs".into(), module(head, operations, traits, &supports).into_bytes());
     let calls: Vec<_> = traits.types.iter().flat_map(|of| calls_of(of, operations, tested)).collect();
-    for (name, test) in TESTS.iter().filter(|(name, _)| calls.iter().any(|(file, _)| file == name)) {
+    for (name, test) in TESTS.iter().filter(|(name, _)| calls.iter().any(|call| call.file == *name)) {
         files.insert(format!("tests/rustcrypto/{name}.rs"), (*test).into());
     }
 }
@@ -351,6 +351,8 @@ pub(super) fn readme(crate_name: &str, operations: &[&OperationSpec], traits: &T
 pub(super) fn tests(operations: &[&OperationSpec], traits: &Traits, tested: &BTreeSet<usize>) -> String {
     let mut calls = String::new();
     let mut files = BTreeSet::new();
+    // Traits through which tests make their types.
+    let mut inits = BTreeSet::new();
     for of in &traits.types {
         let of_type = calls_of(of, operations, tested);
         if of_type.is_empty() {
@@ -358,9 +360,14 @@ pub(super) fn tests(operations: &[&OperationSpec], traits: &Traits, tested: &BTr
         }
         let own = module_name(operations[of.parts[0].operation]);
         let _ = write!(calls, "\n    #[test]\n    fn {own}() {{\n");
-        for (file, call) in of_type {
+        for Call { file, text, makes } in of_type {
             files.insert(file);
-            let _ = writeln!(calls, "        {file}::{call};");
+            let _ = writeln!(calls, "        {file}::{text};");
+            match of.init {
+                Init::Key(_) if makes => drop(inits.insert((of.trait_crate().name(), "KeyInit"))),
+                Init::KeyAndString(..) if makes => drop(inits.insert((of.trait_crate().name(), "KeyIvInit"))),
+                _ => {}
+            }
         }
         calls.push_str("    }\n");
     }
@@ -368,26 +375,35 @@ pub(super) fn tests(operations: &[&OperationSpec], traits: &Traits, tested: &BTr
         return String::new();
     }
     let modules: String = files.iter().map(|file| format!("    mod {file};\n")).collect();
-    let mut inits = BTreeSet::new();
-    for of in &traits.types {
-        match of.init {
-            Init::Key(_) if calls.contains(&format!("{}::new_from_slice(", of.name)) => {
-                inits.insert((of.trait_crate().name(), "KeyInit"));
-            }
-            Init::KeyAndString(..) if calls.contains(&format!("{}::new_from_slices(", of.name)) => {
-                inits.insert((of.trait_crate().name(), "KeyIvInit"));
-            }
-            _ => {}
-        }
-    }
     let imports: String = inits.iter().map(|(of, init)| format!("    use {of}::common::{init};\n")).collect();
     format!(
         "\n/// The same through traits of RustCrypto.\n#[cfg(feature = \"rustcrypto\")]\nmod rustcrypto {{\n{modules}\n    use super::*;\n{imports}{calls}}}\n"
     )
 }
 
-/// The calls of test functions for a type, with their files.
-fn calls_of(of: &TraitType, operations: &[&OperationSpec], tested: &BTreeSet<usize>) -> Vec<(&'static str, String)> {
+/// The call of a test function.
+struct Call {
+    /// The file of the function.
+    file: &'static str,
+    text: String,
+    /// Whether it makes values of the type by itself.
+    makes: bool,
+}
+
+impl Call {
+    /// One whose function makes values of the type.
+    fn of_type(file: &'static str, text: String) -> Call {
+        Call { file, text, makes: false }
+    }
+
+    /// One that is given what makes them.
+    fn making(file: &'static str, text: String) -> Call {
+        Call { file, text, makes: true }
+    }
+}
+
+/// The calls of test functions for a type.
+fn calls_of(of: &TraitType, operations: &[&OperationSpec], tested: &BTreeSet<usize>) -> Vec<Call> {
     let name = &of.name;
     let table = |field: &str| {
         let part = of.part(field).filter(|part| tested.contains(&part.operation))?;
@@ -406,21 +422,21 @@ fn calls_of(of: &TraitType, operations: &[&OperationSpec], tested: &BTreeSet<usi
     let mut calls = Vec::new();
     match of.does {
         Does::Blocks { .. } => {
-            calls.extend(table("encrypt").map(|table| ("blocks", format!("encrypts::<{name}>({table})"))));
-            calls.extend(table("decrypt").map(|table| ("blocks", format!("decrypts::<{name}>({table})"))));
+            calls.extend(table("encrypt").map(|table| Call::of_type("blocks", format!("encrypts::<{name}>({table})"))));
+            calls.extend(table("decrypt").map(|table| Call::of_type("blocks", format!("decrypts::<{name}>({table})"))));
             if let (2, Some(table)) = (of.parts.len(), table("encrypt")) {
-                calls.push(("blocks", format!("goes_back::<{name}>({table})")));
+                calls.push(Call::of_type("blocks", format!("goes_back::<{name}>({table})")));
             }
         }
         Does::Mode { decrypts, .. } => {
             let function = if decrypts { "decrypts_by_mode" } else { "encrypts_by_mode" };
-            calls.extend(table("cipher").map(|table| ("blocks", format!("{function}({table}, {new})"))));
+            calls.extend(table("cipher").map(|table| Call::making("blocks", format!("{function}({table}, {new})"))));
         }
         Does::Stream => {
-            calls.extend(table("cipher").map(|table| ("stream", format!("adds_stream({table}, {new})"))));
+            calls.extend(table("cipher").map(|table| Call::making("stream", format!("adds_stream({table}, {new})"))));
         }
         Does::Digest { .. } => {
-            calls.extend(table("hash").map(|table| ("digests", format!("digests::<{name}>({table})"))));
+            calls.extend(table("hash").map(|table| Call::of_type("digests", format!("digests::<{name}>({table})"))));
         }
         Does::Tag { .. } => {
             // What has an empty string in traits cannot have another.
@@ -435,19 +451,21 @@ fn calls_of(of: &TraitType, operations: &[&OperationSpec], tested: &BTreeSet<usi
                 absent => format!("|answer| {}.then(|| {made})", absent.join(" && ")),
             };
             if let Some(table) = table("mac") {
-                calls.push(("tags", format!("authenticates({table}, {new})")));
+                calls.push(Call::making("tags", format!("authenticates({table}, {new})")));
                 if of.goes_on() {
-                    calls.push(("tags", format!("goes_on({table}, {new})")));
+                    calls.push(Call::making("tags", format!("goes_on({table}, {new})")));
                 }
             }
         }
         Does::Authenticated { string, .. } => {
             let number = string_number(string);
             calls.extend(
-                table("encrypt").map(|table| ("authenticated", format!("encrypts::<{name}>({table}, {number})"))),
+                table("encrypt")
+                    .map(|table| Call::of_type("authenticated", format!("encrypts::<{name}>({table}, {number})"))),
             );
             calls.extend(
-                table("decrypt").map(|table| ("authenticated", format!("decrypts::<{name}>({table}, {number})"))),
+                table("decrypt")
+                    .map(|table| Call::of_type("authenticated", format!("decrypts::<{name}>({table}, {number})"))),
             );
         }
     }

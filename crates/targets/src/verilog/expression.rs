@@ -80,30 +80,37 @@ impl Printer<'_> {
         }
     }
 
-    /// An expression without parentheses around it.
-    pub(super) fn root(&self, value: &Expr) -> String {
-        let text = self.expr(value);
-        let is_closed = text.starts_with('(') && closes_at_end(&text);
-        if is_closed { text[1..text.len() - 1].to_owned() } else { text }
+    /// An operand: in parentheses, where it has operators.
+    fn expr(&self, value: &Expr) -> String {
+        let text = self.root(value);
+        match &value.kind {
+            ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Shift(..)
+            | ExprKind::Compare(..)
+            | ExprKind::Select(..) => format!("({text})"),
+            _ => text,
+        }
     }
 
-    fn expr(&self, value: &Expr) -> String {
+    /// An expression without parentheses around it.
+    pub(super) fn root(&self, value: &Expr) -> String {
         match &value.kind {
             ExprKind::Constant(value) => constant(value),
             ExprKind::Signal(id) => self.name(*id).to_owned(),
             ExprKind::Lookup(table, index) => {
                 format!("{}({})", self.module.tables[table.index()].name, self.root(index))
             }
-            ExprKind::Unary(UnaryOp::Not, x) => format!("(~{})", self.expr(x)),
-            ExprKind::Unary(UnaryOp::Negate, x) => format!("(-{})", self.expr(x)),
+            ExprKind::Unary(UnaryOp::Not, x) => format!("~{}", self.expr(x)),
+            ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.expr(x)),
             ExprKind::Binary(op @ (BinaryOp::DivSigned | BinaryOp::RemSigned), a, b) => {
-                format!("($signed({}) {} $signed({}))", self.root(a), binary(*op), self.root(b))
+                format!("$signed({}) {} $signed({})", self.root(a), binary(*op), self.root(b))
             }
-            ExprKind::Binary(op, a, b) => format!("({} {} {})", self.expr(a), binary(*op), self.expr(b)),
-            ExprKind::Shift(ShiftOp::Left, x, count) => format!("({} << {})", self.expr(x), self.expr(count)),
-            ExprKind::Shift(ShiftOp::Right, x, count) => format!("({} >> {})", self.expr(x), self.expr(count)),
+            ExprKind::Binary(op, a, b) => format!("{} {} {}", self.expr(a), binary(*op), self.expr(b)),
+            ExprKind::Shift(ShiftOp::Left, x, count) => format!("{} << {}", self.expr(x), self.expr(count)),
+            ExprKind::Shift(ShiftOp::Right, x, count) => format!("{} >> {}", self.expr(x), self.expr(count)),
             ExprKind::Shift(ShiftOp::RightSigned, x, count) => {
-                format!("($signed({}) >>> {})", self.root(x), self.expr(count))
+                format!("$signed({}) >>> {}", self.root(x), self.expr(count))
             }
             ExprKind::Compare(op, a, b) => {
                 let (symbol, signed) = match op {
@@ -115,13 +122,13 @@ impl Printer<'_> {
                     CompareOp::LessEqualSigned => ("<=", true),
                 };
                 if signed {
-                    format!("($signed({}) {symbol} $signed({}))", self.root(a), self.root(b))
+                    format!("$signed({}) {symbol} $signed({})", self.root(a), self.root(b))
                 } else {
-                    format!("({} {symbol} {})", self.expr(a), self.expr(b))
+                    format!("{} {symbol} {}", self.expr(a), self.expr(b))
                 }
             }
             ExprKind::Select(condition, a, b) => {
-                format!("({} ? {} : {})", self.expr(condition), self.expr(a), self.expr(b))
+                format!("{} ? {} : {}", self.expr(condition), self.expr(a), self.expr(b))
             }
             ExprKind::Concat(parts) => {
                 let parts: Vec<String> = parts.iter().map(|part| self.root(part)).collect();
@@ -146,20 +153,4 @@ impl Printer<'_> {
 /// So many bits of a signal from one on.
 fn select(name: &str, low: u32, width: u32) -> String {
     if width == 1 { format!("{name}[{low}]") } else { format!("{name}[{}:{low}]", low + width - 1) }
-}
-
-/// Whether the parenthesis that a text begins with is closed by its last letter.
-fn closes_at_end(text: &str) -> bool {
-    let mut depth = 0usize;
-    for (at, letter) in text.char_indices() {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            return at + 1 == text.len();
-        }
-    }
-    false
 }

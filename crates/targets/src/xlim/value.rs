@@ -249,21 +249,19 @@ impl<'a> Printer<'a> {
         sources: &[String],
         output: Option<(&str, Scalar)>,
     ) -> Val {
-        let mut text = format!("<operation kind=\"{kind}\"{attributes}>");
+        let mut ports = String::new();
         for source in sources {
-            let _ = write!(text, "<port dir=\"in\" source=\"{source}\"/>");
+            let _ = write!(ports, "<port dir=\"in\" source=\"{source}\"/>");
         }
         let value = output.map(|(hint, ty)| self.fresh(hint, ty));
         if let Some(value) = &value {
             let (name, ty) = (self.name(value), type_attributes(value.ty));
-            let _ = write!(text, "<port dir=\"out\" source=\"{name}\" {ty}/>");
+            let _ = write!(ports, "<port dir=\"out\" source=\"{name}\" {ty}/>");
         }
-        text.push_str("</operation>");
-        if text.ends_with("\"></operation>") {
-            text.truncate(text.len() - "></operation>".len());
-            text.push_str("/>");
-        }
-        self.line(&text);
+        self.line(&match ports.is_empty() {
+            true => format!("<operation kind=\"{kind}\"{attributes}/>"),
+            false => format!("<operation kind=\"{kind}\"{attributes}>{ports}</operation>"),
+        });
         value.unwrap_or_else(|| Val::bool(false))
     }
 

@@ -28,11 +28,9 @@ pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Variant> {
             .map(|(bits, blocks)| (bits, blocks.function, blocks.features))
             .collect();
     if parts.is_empty() {
-        let function = kernel::sequential(&split.independent, &outside.named(&first));
         parts.extend([512, 128].map(|bits| {
-            let name = format!("{first}{bits}");
-            let text = function.text.replace(&first, &name);
-            (bits, CFunction { name, text, ..function.clone() }, BTreeSet::new())
+            let function = kernel::sequential(&split.independent, &outside.named(&format!("{first}{bits}")));
+            (bits, function, BTreeSet::new())
         }));
     }
     let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {

@@ -51,7 +51,7 @@ impl Printer<'_> {
     pub(super) fn once(&mut self, text: &mut String) -> Result<(), NotApplicable> {
         let bits = self.bits;
         let mut once = Once::new(self.plan, self.descriptions, self.names.names);
-        let mut registers = String::new();
+        let (mut registers, mut has_ones) = (String::new(), false);
         let own = |number: &usize| self.own.contains(number);
         let mut shuffles: Vec<[Option<u8>; BYTES]> = Vec::new();
         for (number, block) in self.plan.blocks.iter().enumerate().filter(|(number, _)| self.plan.live[*number]) {
@@ -72,7 +72,7 @@ impl Printer<'_> {
                     let _ = writeln!(registers, "  const HR_V{bits} {name} = HR_ALL{bits}({name}_);");
                     shuffles.push(*bytes);
                 }
-                Block::Not(_) if !registers.contains(" ones_ ") => {
+                Block::Not(_) if !std::mem::replace(&mut has_ones, true) => {
                     let _ = writeln!(registers, "  const HR_V{bits} ones_ = HR_SPREAD{bits}(_mm_set1_epi32(-1));");
                 }
                 _ => {}

@@ -9,7 +9,7 @@ use headrace_transform::kernel::NodeId;
 use rustc_hash::FxHashMap;
 
 /// What a statement does for others.
-pub(super) struct Definition {
+struct Definition {
     name: String,
     /// Names that it reads, of values that are computed here or not.
     reads: Vec<String>,
@@ -27,7 +27,7 @@ enum Takes {
 }
 
 /// A statement.
-pub(super) struct Statement {
+struct Statement {
     text: String,
     /// What it gives a name to; `None`: it does something else.
     defines: Option<Definition>,

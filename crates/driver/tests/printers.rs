@@ -1,0 +1,105 @@
+//! What printers of programs decide, they decide on the form that they print: no printer takes apart or measures a text that
+//! it has printed. Where one still does, it stands here with what its text decides, and no longer when it does not.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// What looks into a text, or measures it.
+const LOOKS: &[&str] = &[
+    "words_of(&",
+    "words_of(rest",
+    "words_of(text",
+    "words_of(line",
+    "text.contains(",
+    "text.len()",
+    "definitions.len()",
+    "statements.len()",
+    "whole.0.len()",
+    "text.find(",
+    "text.matches(",
+    "text.starts_with(",
+    "text.ends_with(",
+    ".replace(\"static",
+    ".replace(\"__builtin",
+    ".replacen(",
+    ".lines()",
+    "is_enclosed(",
+];
+
+/// Printers that look into their own text, and what that decides.
+const LEFT: &[(&str, &str)] = &[
+    ("braces.rs", "whether parentheses around an expression belong together"),
+    ("c/code.rs", "which declarations a function marks as unused"),
+    ("c/code/value/printed.rs", "whether an operand needs parentheses"),
+    ("c/contender.rs", "an argument is put into a call"),
+    ("c/fused/budget.rs", "which variants of loops gain least for their length"),
+    ("c/fused/folded.rs", "which functions of several networks are the same"),
+    ("c/fused/loops.rs", "which variants of loops are too long"),
+    ("c/fused/merge_functions.rs", "an attribute is put in front of a function"),
+    ("c/fused/mod.rs", "whether a network is too long for compilers"),
+    ("c/fused/one_shot.rs", "whether the function of whole messages is too long"),
+    ("c/fused/outlined_transitions.rs", "which transitions are functions, and which of them are the same"),
+    ("c/kernel/expression.rs", "whether an operand of `|` needs parentheses"),
+    ("c/kernel/sequential.rs", "whether iterations are so long that compilers leave them one by one"),
+    ("c/kernel/strategy.rs", "which variants of loops are too long"),
+    ("c/kernel/work_items.rs", "how a dialect spells tables and the order of bytes"),
+    ("c/network/actors.rs", "which functions of an actor are called"),
+    ("c/network/mod.rs", "which tables are read"),
+    ("c/plan.rs", "where lines of tables end"),
+    ("c/project/shape.rs", "a prototype is put together with its function"),
+    ("c/project/small.rs", "which functions of a project are called"),
+    ("c/scheduler.rs", "which FIFOs a scheduler touches"),
+    ("c/small/firing.rs", "which parameters a function reads"),
+    ("c/small/mod.rs", "which tables are read"),
+    ("c/statement.rs", "whether a pointer needs parentheses"),
+    ("cpp/expression.rs", "whether an operand needs parentheses"),
+    ("cpp/function.rs", "whether a block is empty"),
+    ("java/expression.rs", "whether an operand needs parentheses"),
+];
+
+/// Files whose texts are no programs that they have printed: strings of networks, read-mes, lists, what tools say.
+const OTHERS: &[&str] = &[
+    "cpp/network.rs",
+    "hdl/lwc.rs",
+    "hdl/project.rs",
+    "java/differences.rs",
+    "llvm/module.rs",
+    "opencl/mod.rs",
+    "openssl/build_files.rs",
+    "rust/contender.rs",
+    "toolchain.rs",
+    "wasm/memory.rs",
+    "wasm/module.rs",
+];
+
+fn looking(folder: &Path, root: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("a folder of sources").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            looking(&path, root, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).expect("a source");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            // Room for another text is none of its business.
+            let is_code = |line: &&str| !line.trim_start().starts_with("//") && !line.contains("with_capacity(");
+            let mut lines = code.lines().filter(is_code);
+            if lines.any(|line| LOOKS.iter().any(|look| line.contains(look))) {
+                let path = path.strip_prefix(root).expect("it is below");
+                found.insert(path.to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_printer_but_those_listed_reads_its_own_output() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../targets/src");
+    let mut found = BTreeSet::new();
+    looking(&root, &root, &mut found);
+    let known = || LEFT.iter().map(|left| left.0).chain(OTHERS.iter().copied());
+    let new: Vec<&String> = found.iter().filter(|path| !known().any(|known| known == *path)).collect();
+    assert!(new.is_empty(), "these look into texts; decide on what is printed instead: {new:?}");
+    let mended: Vec<&str> = known().filter(|path| !found.contains(*path)).collect();
+    assert!(mended.is_empty(), "these do not any more, and need no line here: {mended:?}");
+}

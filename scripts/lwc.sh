@@ -19,7 +19,7 @@ failed=0
 build() {
     folder=$work/$1
     shift
-    "$headrace" build "$set" --shape lwc --target vhdl -o "$folder" "$@" >/dev/null
+    "$headrace" build "$set" --shape lwc --target vhdl -o "$folder" "$@" >"$folder.log" 2>&1 || { cat "$folder.log" >&2; exit 2; }
     files=$(sed -n 's/^build\/lwc\/analysed: //p' "$folder/Makefile" | tr ' ' '\n' | grep '^rtl/')
     # shellcheck disable=SC2086
     (cd "$folder" && ghdl -a $options "$bench/LWC_config_32.vhd" "$bench/LWC_rtl/NIST_LWAPI_pkg.vhd" $files "$bench/LWC_tb/LWC_TB.vhd" \

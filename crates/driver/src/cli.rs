@@ -831,6 +831,9 @@ pub struct HardwareArgs {
     /// In hardware: ports of a datapath move all tokens of a block at once
     #[arg(long)]
     pub wide_ports: bool,
+    /// In hardware: loops of actors do as many iterations in a clock cycle as have at most N levels of logic; 0: one
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub loop_levels: u32,
 }
 
 impl HardwareArgs {
@@ -840,6 +843,7 @@ impl HardwareArgs {
             datapath: if self.datapath { Datapath::Always } else { Datapath::Auto },
             rounds_per_cycle: self.rounds,
             wide_ports: self.wide_ports,
+            loop_levels: self.loop_levels,
             ..headrace_hardware::Options::default()
         }
     }

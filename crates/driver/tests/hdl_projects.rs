@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
 
-use projects::{Folder, is_here};
+use projects::{Folder, is_here, refused};
 use std::path::Path;
 use std::process::Command;
 
@@ -45,6 +45,33 @@ fn verilog_gives_known_answers_and_is_clean() {
             }
         }
     }
+}
+
+#[test]
+fn cores_with_the_lwc_hardware_api_play_their_messages() {
+    let folder = Folder::new();
+    for (target, set, is_here) in
+        [("verilog", "ascon-aead128", answers("iverilog", "-V")), ("vhdl", "sha256", is_here("ghdl"))]
+    {
+        let project = folder.build(target, &[set, "--shape", "lwc"]);
+        let core = std::fs::read_to_string(project.join("lwc.core")).expect("there is one");
+        assert!(core.contains("toplevel: LWC_tb") && core.contains("kat/pdi.txt"), "{core}");
+        if is_here {
+            let said = tested(&folder, &project, &["SEED=3", "STALL=20"]);
+            assert!(said.contains("operation lwc: "), "{said}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_core_with_the_lwc_hardware_api_says_why() {
+    let refuses = |what: &str, target: &str, why: &str| {
+        refused(&[what, "--shape", "lwc", "--target", target], why);
+    };
+    refuses("aes128", "verilog", "authenticated encryption and decryption together");
+    refuses("shake128", "verilog", "hash functions whose digests have one length");
+    refuses("ctl.parts.ascon.AsconP()", "vhdl", "--shape lwc is for parameter sets of the library");
+    refuses("sha256", "rust", "target rust makes no hardware");
 }
 
 #[test]

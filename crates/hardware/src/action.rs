@@ -1,6 +1,6 @@
 //! Actions: the tokens that they look at, take and make, their guards, and what a firing does.
 
-use crate::actor::{PortIn, PortOut, Ports};
+use crate::actor::{HandsIn, PortIn, PortOut, Ports};
 use crate::code::{Code, Frame, Slot, Storage};
 use crate::place::{Location, times};
 use crate::step::{Step, all_simple};
@@ -8,7 +8,7 @@ use headrace_analysis::assigned;
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Action, IntType, LocalKind, Output, OutputValue, Pattern, Root, Scalar};
 use headrace_program::names::identifier;
-use headrace_rtl::{CompareOp, Expr, index_bits};
+use headrace_rtl::{CompareOp, Expr, SignalId, index_bits};
 
 /// An action, lowered.
 #[derive(Clone, Debug)]
@@ -28,9 +28,13 @@ pub(crate) struct Lowered {
 impl PortIn {
     /// Whether so many tokens are there.
     fn there(&self, code: &Code<'_>, n: u64) -> Expr {
-        match &self.window {
-            None => code.get(self.valid),
-            Some(window) => {
+        match (&self.window, self.hands) {
+            (None, HandsIn::Valid { valid, .. }) => code.get(valid),
+            (None, HandsIn::Counts { there, .. }) => {
+                let there = code.get(there);
+                Expr::compare(CompareOp::LessEqual, Expr::number(there.width, n), there)
+            }
+            (Some(window), _) => {
                 let count = code.get(window.count);
                 let n = Expr::number(count.width, n / u64::from(self.lanes));
                 Expr::compare(CompareOp::LessEqual, n, count)
@@ -55,7 +59,13 @@ impl PortIn {
     /// Takes so many.
     fn take(&self, code: &mut Code<'_>, n: u32) {
         let Some(window) = &self.window else {
-            return code.push(Step::Set(self.ready, Expr::bit(true)));
+            return code.push(match self.hands {
+                HandsIn::Valid { ready, .. } => Step::Set(ready, Expr::bit(true)),
+                HandsIn::Counts { take, .. } => {
+                    let bits = code.module.signal(take).width;
+                    Step::Set(take, Expr::number(bits, u64::from(n)))
+                }
+            });
         };
         let (tokens, count) = (code.get(window.tokens), code.get(window.count));
         let bits = n * self.width;
@@ -71,10 +81,27 @@ impl PortIn {
 }
 
 impl PortOut {
-    /// A token goes out in this cycle.
+    /// Tokens go out in this cycle.
     fn put(&self, code: &mut Code<'_>, value: Expr) {
-        code.push(Step::Set(self.data, value));
-        code.push(Step::Set(self.valid, Expr::bit(true)));
+        for (signal, value) in self.beat(code, value) {
+            code.push(Step::Set(signal, value));
+        }
+    }
+
+    /// What its signals are when these tokens go.
+    pub(crate) fn beat(&self, code: &Code<'_>, value: Expr) -> Vec<(SignalId, Expr)> {
+        let tokens = u64::from(value.width / self.width);
+        let count = self.count.map(|count| (count, Expr::number(code.module.signal(count).width, tokens)));
+        let data = (self.data, value.resized(false, self.lanes * self.width));
+        [data, (self.valid, Expr::bit(true))].into_iter().chain(count).collect()
+    }
+
+    /// Whether so many tokens go in one beat.
+    fn holds(&self, tokens: u64) -> bool {
+        match self.count {
+            Some(_) => tokens <= u64::from(self.lanes),
+            None => tokens == u64::from(self.lanes),
+        }
     }
 }
 
@@ -109,7 +136,7 @@ pub(crate) fn lower(code: &mut Code<'_>, ports: &Ports, unit: Unit, at: usize) -
         }
     });
     let ((), body) = code.inside(|code| code.block(&action.body));
-    let single = |output: &Output| output.tokens() == u64::from(ports.outputs[output.port].lanes);
+    let single = |output: &Output| ports.outputs[output.port].holds(output.tokens());
     let may_be_at_once = !is_initializer && all_simple(&bound) && all_simple(&body);
     let mut put = None;
     if may_be_at_once && action.produces.iter().all(single) {
@@ -127,7 +154,7 @@ pub(crate) fn lower(code: &mut Code<'_>, ports: &Ports, unit: Unit, at: usize) -
         None => {
             let ((), outs) = code.inside(|code| {
                 for output in &action.produces {
-                    emit(code, output, ports.outputs[output.port].lanes);
+                    emit(code, output, &ports.outputs[output.port]);
                 }
             });
             [bound, taken, body, outs].concat()
@@ -277,12 +304,13 @@ fn burst(code: &mut Code<'_>, output: &Output) -> Expr {
 }
 
 /// Makes the tokens of an output, one after the other, or so many at once.
-fn emit(code: &mut Code<'_>, output: &Output, lanes: u32) {
+fn emit(code: &mut Code<'_>, output: &Output, port: &PortOut) {
     let ty = code.actor.outputs[output.port].ty;
+    let PortOut { lanes, count, .. } = *port;
     if lanes > 1 {
         let value = burst(code, output);
-        let beat = lanes * ty.width().max(1);
         let whole = value.width;
+        let beat = if count.is_some() { whole } else { lanes * ty.width().max(1) };
         let all = code.variable(&format!("{}burst", code.prefix), whole);
         code.push(Step::Set(all, value));
         let beats = whole / beat;

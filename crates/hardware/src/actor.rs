@@ -6,7 +6,7 @@ use crate::code::{Code, Home, Storage};
 use crate::states::{self, Machine};
 use crate::step::{Step, all_simple, is_nothing};
 use headrace_analysis::ranges::Unit;
-use headrace_ir::{Action, Actor, Test};
+use headrace_ir::{Action, Actor, Port, Test};
 use headrace_program::names::{Names, identifier};
 use headrace_rtl::{Bits, CompareOp, Expr, Module, SignalId, SignalKind, Stmt, Target, index_bits};
 use headrace_source::Diagnostic;
@@ -16,8 +16,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub(crate) struct PortIn {
     pub(crate) data: SignalId,
-    pub(crate) valid: SignalId,
-    pub(crate) ready: SignalId,
+    pub(crate) hands: HandsIn,
     /// Bits of a token.
     pub(crate) width: u32,
     /// Tokens that come at once.
@@ -25,15 +24,59 @@ pub(crate) struct PortIn {
     pub(crate) window: Option<Window>,
 }
 
+/// How an input port says what is there and what goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum HandsIn {
+    /// A beat is there or is not, and goes or stays.
+    Valid { valid: SignalId, ready: SignalId },
+    /// So many tokens are there, and so many go.
+    Counts { there: SignalId, take: SignalId },
+}
+
+/// Tokens that a port moves at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Lanes {
+    /// Always as many.
+    Fixed(u32),
+    /// Up to so many, as a [`crate::link::Link`] has them.
+    UpTo(u32),
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Lanes::Fixed(1)
+    }
+}
+
+impl Lanes {
+    /// The most.
+    pub(crate) fn most(self) -> u32 {
+        match self {
+            Lanes::Fixed(n) | Lanes::UpTo(n) => n,
+        }
+    }
+}
+
 /// How an instance is connected, as far as its module must know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wiring {
     /// Input ports that its own outputs feed.
     pub(crate) own: BTreeSet<usize>,
-    /// For each input port the tokens that come at once: a divisor of what each action takes.
-    pub(crate) inputs: Vec<u32>,
+    /// Output ports that show what a datapath gives in the cycle in which it does.
+    pub(crate) direct: BTreeSet<usize>,
+    /// For each input port the tokens that come at once: a divisor of what each action takes, or any number.
+    pub(crate) inputs: Vec<Lanes>,
     /// The same for each output port.
-    pub(crate) outputs: Vec<u32>,
+    pub(crate) outputs: Vec<Lanes>,
+}
+
+impl Wiring {
+    /// The same for a module that always moves as many tokens as it ever does.
+    pub(crate) fn fix(&mut self) {
+        for lanes in self.inputs.iter_mut().chain(&mut self.outputs) {
+            *lanes = Lanes::Fixed(lanes.most());
+        }
+    }
 }
 
 /// Tokens that are looked at before they are taken: a shift register, the next ones in the lowest bits. It counts transfers, of
@@ -51,8 +94,12 @@ pub(crate) struct PortOut {
     pub(crate) data: SignalId,
     pub(crate) valid: SignalId,
     pub(crate) ready: SignalId,
-    /// Tokens that go at once.
+    /// Bits of a token.
+    pub(crate) width: u32,
+    /// Tokens that go at once,
     pub(crate) lanes: u32,
+    /// and where they may be fewer, how many they are.
+    pub(crate) count: Option<SignalId>,
 }
 
 /// The ports of an actor.
@@ -70,6 +117,18 @@ pub(crate) fn port_names(port: &str, is_input: bool) -> [String; 3] {
     let port = identifier(port);
     let (forth, back) = if is_input { ("i", "o") } else { ("o", "i") };
     [format!("{port}_data_{forth}"), format!("{port}_valid_{forth}"), format!("{port}_ready_{back}")]
+}
+
+/// Names of the signals of a port of an actor by the tokens that it moves at once: as [`port_names`]; of an input of [`Lanes::UpTo`]
+/// data, tokens there, tokens taken; of such an output as of others, and behind them how many tokens go.
+pub(crate) fn signal_names(port: &str, is_input: bool, lanes: Lanes) -> Vec<String> {
+    let [data, valid, ready] = port_names(port, is_input);
+    let port = identifier(port);
+    match (lanes, is_input) {
+        (Lanes::Fixed(_), _) => vec![data, valid, ready],
+        (Lanes::UpTo(_), true) => vec![data, format!("{port}_there_i"), format!("{port}_take_o")],
+        (Lanes::UpTo(_), false) => vec![data, valid, ready, format!("{port}_count_o")],
+    }
 }
 
 /// The module of an actor under this name, where nothing is refused.
@@ -134,51 +193,69 @@ fn add_ports(code: &mut Code<'_>, wiring: &Wiring) -> Ports {
         code.module.add(name, width, kind)
     };
     let mut plain = Vec::new();
-    let lanes_of = |all: &[u32], at: usize| all.get(at).copied().unwrap_or(1);
+    let lanes_of = |all: &[Lanes], at: usize| all.get(at).copied().unwrap_or_default();
     for (at, port) in actor.inputs.iter().enumerate() {
         let width = code.width(port.ty, port.span);
         let lanes = lanes_of(&wiring.inputs, at);
-        let [data, valid, ready] = port_names(&port.name, true);
-        plain.push((
-            add(code, &data, width * lanes, SignalKind::Input),
-            add(code, &valid, 1, SignalKind::Input),
-            add(code, &ready, 1, SignalKind::Output),
-            (width, lanes),
-        ));
+        let names = signal_names(&port.name, true, lanes);
+        let data = add(code, &names[0], width * lanes.most(), SignalKind::Input);
+        let bits = match lanes {
+            Lanes::Fixed(_) => 1,
+            Lanes::UpTo(most) => index_bits(u64::from(most) + 1),
+        };
+        let forth = add(code, &names[1], bits, SignalKind::Input);
+        let back = add(code, &names[2], bits, SignalKind::Output);
+        let hands = match lanes {
+            Lanes::Fixed(_) => HandsIn::Valid { valid: forth, ready: back },
+            Lanes::UpTo(_) => HandsIn::Counts { there: forth, take: back },
+        };
+        plain.push((data, hands, width, lanes.most()));
     }
     let mut outputs = Vec::new();
     for (at, port) in actor.outputs.iter().enumerate() {
         let width = code.width(port.ty, port.span);
         let lanes = lanes_of(&wiring.outputs, at);
-        let [data, valid, ready] = port_names(&port.name, false);
+        let names = signal_names(&port.name, false, lanes);
         outputs.push(PortOut {
-            lanes,
-            data: add(code, &data, width * lanes, SignalKind::Output),
-            valid: add(code, &valid, 1, SignalKind::Output),
-            ready: add(code, &ready, 1, SignalKind::Input),
+            width,
+            lanes: lanes.most(),
+            data: add(code, &names[0], width * lanes.most(), SignalKind::Output),
+            valid: add(code, &names[1], 1, SignalKind::Output),
+            ready: add(code, &names[2], 1, SignalKind::Input),
+            count: names
+                .get(3)
+                .map(|name| add(code, name, index_bits(u64::from(lanes.most()) + 1), SignalKind::Output)),
         });
     }
     let mut inputs = Vec::new();
-    for ((at, port), (data, valid, ready, (width, lanes))) in actor.inputs.iter().enumerate().zip(plain) {
-        let tokens = actor.actions.iter().map(|action| action.consumed(at)).max().unwrap_or(0);
-        let most = tokens / u64::from(lanes);
-        let beat = width * lanes;
-        let window = (most > 1).then(|| {
-            // One more than an action takes, so that the next tokens come while these go.
-            let capacity = most + 1;
-            if capacity * u64::from(beat) > MAX_WINDOW_BITS {
-                let what = format!("actions that take {tokens} tokens of {width} bits at once");
-                code.unsupported(port.span, &what, "take fewer tokens a firing and collect them in a list");
-            }
-            let capacity = capacity.min(MAX_WINDOW_BITS);
-            let name = identifier(&port.name);
-            let tokens = code.variable(&format!("{name}_tokens"), beat.saturating_mul(capacity as u32));
-            let count = code.variable(&format!("{name}_count"), index_bits(capacity + 1));
-            Window { tokens, count, capacity }
-        });
-        inputs.push(PortIn { data, valid, ready, width, lanes, window });
+    for ((at, port), (data, hands, width, lanes)) in actor.inputs.iter().enumerate().zip(plain) {
+        let window = match hands {
+            HandsIn::Valid { .. } => add_window(code, at, port, width, lanes),
+            HandsIn::Counts { .. } => None,
+        };
+        inputs.push(PortIn { data, hands, width, lanes, window });
     }
     Ports { inputs, outputs }
+}
+
+/// The window of an input port of which an action takes several beats.
+fn add_window(code: &mut Code<'_>, at: usize, port: &Port, width: u32, lanes: u32) -> Option<Window> {
+    let tokens = code.actor.actions.iter().map(|action| action.consumed(at)).max().unwrap_or(0);
+    let most = tokens / u64::from(lanes);
+    let beat = width * lanes;
+    (most > 1).then(|| {
+        // One more than an action takes, so that the next tokens come while these go.
+        let capacity = most + 1;
+        if capacity * u64::from(beat) > MAX_WINDOW_BITS {
+            let what = format!("actions that take {tokens} tokens of {width} bits at once");
+            code.unsupported(port.span, &what, "take fewer tokens a firing and collect them in a list");
+        }
+        let capacity = capacity.min(MAX_WINDOW_BITS);
+        let name = identifier(&port.name);
+        let tokens = code.variable(&format!("{name}_tokens"), beat.saturating_mul(capacity as u32));
+        let count = code.variable(&format!("{name}_count"), index_bits(capacity + 1));
+        Window { tokens, count, capacity }
+    })
 }
 
 /// What happens once: memories get what they begin with, initialisers fire.
@@ -231,6 +308,7 @@ fn selection(code: &mut Code<'_>, ports: &Ports, fsm: Option<SignalId>, blocks: 
     let lowered: Vec<Option<Lowered>> = (0..actor.actions.len())
         .map(|at| (uses[at] > 0).then(|| action::lower(code, ports, Unit::Action(at), at)))
         .collect();
+    let of_actions = lowered.clone();
     let mut block_of = vec![None; actor.actions.len()];
     let mut fire = |code: &mut Code<'_>, at: usize, test: Test, lowered: &Lowered| -> Vec<Step> {
         let action = &actor.actions[test.action.index()];
@@ -243,6 +321,7 @@ fn selection(code: &mut Code<'_>, ports: &Ports, fsm: Option<SignalId>, blocks: 
         if lowered.at_once {
             let mut all = lowered.steps.clone();
             all.extend(next);
+            all.extend(follow_up(code, fsm, (action, test.next.index()), &of_actions));
             let ((), room) = code.inside(|code| code.push_if(lowered.room.clone(), all, Vec::new()));
             steps.extend(room);
             return steps;
@@ -298,13 +377,40 @@ fn selection(code: &mut Code<'_>, ports: &Ports, fsm: Option<SignalId>, blocks: 
     }
 }
 
+/// The firing that can only come next, in the same cycle: of the one action of the state behind, where it waits for nothing but
+/// room, fires in a cycle, and moves nothing where the firing before it does. Where there is no room, it fires as ever when there is.
+fn follow_up(
+    code: &mut Code<'_>,
+    fsm: Option<SignalId>,
+    (before, state): (&Action, usize),
+    lowered: &[Option<Lowered>],
+) -> Vec<Step> {
+    let actor = code.actor;
+    let (Some(fsm), [test]) = (fsm, &actor.schedule.states[state].tests[..]) else { return Vec::new() };
+    let action = &actor.actions[test.action.index()];
+    let Some(lowered) = &lowered[test.action.index()] else { return Vec::new() };
+    if !lowered.at_once || lowered.guard.is_some() || !action.consumes.is_empty() || action.produces.is_empty() {
+        return Vec::new();
+    }
+    if action.produces.iter().any(|output| before.produced(output.port) > 0) {
+        return Vec::new();
+    }
+    let mut steps = vec![comment(code, action)];
+    steps.extend(lowered.steps.clone());
+    let width = code.module.signal(fsm).width;
+    steps.push(Step::Set(fsm, Expr::number(width, u64::from(test.next.0))));
+    code.inside(|code| code.push_if(lowered.room.clone(), steps, Vec::new())).1
+}
+
 /// Selection that waits until all tokens that an actor sent to itself are in its window: that they are there, or not, is known
 /// as soon as they are sent, and no matter of time.
 fn settled(code: &mut Code<'_>, ports: &Ports, own: &BTreeSet<usize>, select: Vec<Step>) -> Vec<Step> {
     let mut on_their_way = Expr::bit(false);
     for (at, port) in ports.inputs.iter().enumerate() {
-        if let Some(window) = port.window.as_ref().filter(|_| own.contains(&at)) {
-            on_their_way = on_their_way.or(code.get(port.valid).and(window_ready(code, window)));
+        if let (Some(window), HandsIn::Valid { valid, .. }) = (&port.window, port.hands)
+            && own.contains(&at)
+        {
+            on_their_way = on_their_way.or(code.get(valid).and(window_ready(code, window)));
         }
     }
     let ((), all) = code.inside(|code| code.push_if(on_their_way.inverted(), select, Vec::new()));
@@ -315,7 +421,7 @@ fn settled(code: &mut Code<'_>, ports: &Ports, own: &BTreeSet<usize>, select: Ve
 fn fill_windows(code: &Code<'_>, ports: &Ports) -> Vec<Stmt> {
     let mut statements = Vec::new();
     for port in &ports.inputs {
-        let Some(window) = &port.window else { continue };
+        let (Some(window), HandsIn::Valid { valid, ready }) = (&port.window, port.hands) else { continue };
         let (count, tokens) = (code.get(window.count), code.get(window.tokens));
         // The space that is free at the beginning of the cycle counts: so ready depends on registers alone. The reader of
         // `count` before it is assigned in this cycle is `ready`, which `states` puts in front.
@@ -326,7 +432,7 @@ fn fill_windows(code: &Code<'_>, ports: &Ports) -> Vec<Stmt> {
             Stmt::Assign(Target { signal: window.tokens, part: Some((at, beat)) }, code.get(port.data)),
             Stmt::assign(window.count, count.clone().plus(Expr::number(count.width, 1))),
         ];
-        let comes = code.get(port.valid).and(code.get(port.ready));
+        let comes = code.get(valid).and(code.get(ready));
         statements.push(Stmt::If(comes, add, Vec::new()));
     }
     statements

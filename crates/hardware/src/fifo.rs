@@ -1,19 +1,21 @@
 //! FIFOs: a memory of tokens as a ring, with valid and ready at both ends.
 //!
-//! Both depend on registers alone, so no path leads through a FIFO within a cycle, and a token takes one cycle through it.
+//! Both depend on registers alone, so no path leads through a FIFO within a cycle, and a token takes one cycle through it. One that is
+//! direct lets tokens through while it is empty: they take no cycle, and whether there is room still depends on registers alone.
 
 use headrace_rtl::{Bits, Expr, Memory, MemoryRead, MemoryWrite, Module, SignalKind, index_bits};
 
 /// The name of the module for tokens of a width and a capacity.
-pub(crate) fn name(width: u32, depth: u64) -> String {
-    format!("headrace_fifo_{width}x{depth}")
+pub(crate) fn name(width: u32, depth: u64, is_direct: bool) -> String {
+    format!("headrace_{}fifo_{width}x{depth}", if is_direct { "direct_" } else { "" })
 }
 
 /// The module: the capacity is a power of two, at least two.
-pub(crate) fn module(width: u32, depth: u64) -> Module {
-    let mut m = Module::new(name(width, depth));
+pub(crate) fn module(width: u32, depth: u64, is_direct: bool) -> Module {
+    let mut m = Module::new(name(width, depth, is_direct));
+    let (when, latency) = if is_direct { ("this", 0) } else { ("the next", 1) };
     m.about.push(format!(
-        "A FIFO of {depth} tokens of {width} bits. A token that goes in can come out in the next cycle: latency 1, initiation \
+        "A FIFO of {depth} tokens of {width} bits. A token that goes in can come out in {when} cycle: latency {latency}, initiation \
          interval 1."
     ));
     let pointer = index_bits(depth);
@@ -32,11 +34,22 @@ pub(crate) fn module(width: u32, depth: u64) -> Module {
     let full = get(&m, count).is(depth);
     let empty = get(&m, count).is(0);
     m.assign(push_ready, full.inverted());
-    m.assign(pop_valid, empty.inverted());
-    let value = get(&m, push_valid).and(get(&m, push_ready));
-    m.assign(push, value);
-    let value = get(&m, pop_valid).and(get(&m, pop_ready));
-    m.assign(pop, value);
+    let come = get(&m, push_valid).and(get(&m, push_ready));
+    let gone = get(&m, pop_valid).and(get(&m, pop_ready));
+    let first = if is_direct {
+        // What goes by is neither pushed nor popped.
+        let first = m.add("first", width, SignalKind::Wire);
+        m.assign(pop_valid, empty.clone().inverted().or(get(&m, push_valid)));
+        m.assign(pop_data, Expr::select(empty.clone(), get(&m, push_data), get(&m, first)));
+        m.assign(push, come.and(empty.clone().and(gone.clone()).inverted()));
+        m.assign(pop, gone.and(empty.inverted()));
+        first
+    } else {
+        m.assign(pop_valid, empty.inverted());
+        m.assign(push, come);
+        m.assign(pop, gone);
+        pop_data
+    };
     let value = get(&m, head).plus(get(&m, pop).resized(false, pointer));
     m.assign(head_next, value);
     let value = get(&m, tail).plus(get(&m, push).resized(false, pointer));
@@ -48,7 +61,7 @@ pub(crate) fn module(width: u32, depth: u64) -> Module {
         name: "tokens".into(),
         width,
         depth: depth as u32,
-        reads: vec![MemoryRead { address: head, data: pop_data }],
+        reads: vec![MemoryRead { address: head, data: first }],
         writes: vec![MemoryWrite { enable: push, address: tail, data: push_data }],
         about: String::new(),
     });
@@ -62,7 +75,12 @@ mod tests {
 
     #[test]
     fn tokens_come_out_as_they_went_in() {
-        let design = Design { modules: vec![module(8, 4)] };
+        keeps_order(false);
+        keeps_order(true);
+    }
+
+    fn keeps_order(is_direct: bool) {
+        let design = Design { modules: vec![module(8, 4, is_direct)] };
         let mut fifo = Simulator::new(&design).expect("is right");
         let mut wanted = std::collections::VecDeque::new();
         let mut random = 12345u32;
@@ -74,15 +92,19 @@ mod tests {
             fifo.set("data_i", Bits::new(8, step));
             fifo.settle();
             let bit = |name: &str| fifo.get(name).is_some_and(|bit| !bit.is_zero());
-            assert_eq!((bit("ready_o"), bit("valid_o")), (wanted.len() < 4, !wanted.is_empty()));
+            assert_eq!(bit("ready_o"), wanted.len() < 4);
             let (push, pop) = (valid == 1 && bit("ready_o"), ready == 1 && bit("valid_o"));
+            if push && is_direct {
+                wanted.push_back(step);
+            }
+            assert_eq!(bit("valid_o"), !wanted.is_empty());
             if let Some(&first) = wanted.front() {
                 assert_eq!(fifo.get("data_o"), Some(&Bits::new(8, first)));
             }
             if pop {
                 wanted.pop_front();
             }
-            if push {
+            if push && !is_direct {
                 wanted.push_back(step);
             }
             fifo.clock();

@@ -34,7 +34,8 @@
 //! | `actor` | ports, windows, selection, the module |
 //! | `states` | steps to states of a state machine |
 //! | `registers` | which variables must outlive a cycle |
-//! | `fifo`, `sizes` | FIFOs, and how large they must be |
+//! | `fifo`, `link`, `sizes` | connections: FIFOs, those between bursts of different sizes, and how much they must hold |
+//! | `feedback` | which connections have no latency |
 //! | `datapath`, `regions` | networks as datapaths; inner networks that become some |
 //! | `network` | instances, forks, conversions: the top module |
 
@@ -44,8 +45,10 @@ mod call;
 mod code;
 mod datapath;
 mod depth;
+mod feedback;
 mod fifo;
 mod integer;
+mod link;
 mod network;
 mod node;
 mod place;
@@ -84,6 +87,8 @@ pub struct Options {
     pub rounds_per_cycle: u32,
     /// Ports of a datapath move all tokens of a block at once.
     pub wide_ports: bool,
+    /// Loops of actors do as many iterations in a clock cycle as have no more levels of logic than that; 0: one.
+    pub loop_levels: u32,
 }
 
 /// Which networks become one datapath.
@@ -109,6 +114,7 @@ impl Default for Options {
             datapath: Datapath::default(),
             rounds_per_cycle: 1,
             wide_ports: false,
+            loop_levels: 0,
         }
     }
 }

@@ -1,20 +1,23 @@
 //! The top module: instances of actors, a FIFO for each connection, forks where a port has several readers.
 
-use crate::actor::{MAX_WINDOW_BITS, Wiring, port_names};
+use crate::actor::{Lanes, MAX_WINDOW_BITS, Wiring, port_names, signal_names};
 use crate::datapath::Unit;
-use crate::{Options, actor, fifo, sizes};
-use headrace_ir::{Endpoint, InstanceId, IntType, Network, Scalar};
+use crate::link::Link;
+use crate::{Options, actor, feedback, fifo, sizes};
+use headrace_ir::{Endpoint, InstanceId, IntType, Network, Port, Scalar};
 use headrace_program::names::{Names, identifier};
-use headrace_rtl::{Connection, Design, Expr, Instance, Module, SignalId, SignalKind};
+use headrace_rtl::{Connection, Design, Expr, Instance, Module, SignalId, SignalKind, index_bits};
 use headrace_source::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Data, valid and ready of a stream.
+/// Data, valid and ready of a stream; of an input of [`Lanes::UpTo`] tokens there and tokens taken instead of the two.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     data: SignalId,
     valid: SignalId,
     ready: SignalId,
+    /// How many tokens a beat has, where that may vary.
+    count: Option<SignalId>,
 }
 
 /// A token of one type as one of another, as by a store.
@@ -34,19 +37,25 @@ pub(crate) fn lower(
     let mut module_names = ModuleNames::default();
     let top_name = module_names.fresh(network.name.rsplit('.').next().unwrap_or(&network.name));
     // One module for all instances of an actor that are connected alike.
-    let lanes = lanes(network);
+    let beats = beats(network);
+    let direct = feedback::direct(network, |actor| units.contains_key(&actor));
     let mut known: BTreeMap<(usize, Wiring), String> = BTreeMap::new();
     let mut actors = Vec::new();
     for (at, instance) in network.instances.iter().enumerate() {
-        let key = (instance.actor.index(), wiring(network, InstanceId(at as u32), &lanes));
+        let mut key = (instance.actor.index(), wiring(network, InstanceId(at as u32), &beats));
+        if let Some(unit) = units.get(&key.0) {
+            key.1.fix();
+            key.1.direct = direct_outputs(network, at, unit, &direct);
+        }
         let one = &network.actors[key.0];
         let name = match known.get(&key) {
             Some(name) => name.clone(),
             None => {
                 let name = module_names.fresh(one.class.rsplit('.').next().unwrap_or(&one.class));
                 if let Some(unit) = units.get(&key.0) {
-                    let lanes = |side: usize, port: usize, _| u64::from([&key.1.inputs, &key.1.outputs][side][port]);
-                    design.modules.push(unit.module(&name, lanes));
+                    let lanes =
+                        |side: usize, port: usize, _| u64::from([&key.1.inputs, &key.1.outputs][side][port].most());
+                    design.modules.push(unit.module(&name, lanes, &key.1.direct));
                 } else if let Some(module) = actor::lower(one, &name, &key.1, options, &mut diagnostics) {
                     design.modules.push(module);
                 }
@@ -66,43 +75,103 @@ pub(crate) fn lower(
         return Err(diagnostics);
     }
     let capacities = sizes::capacities(network, options);
-    let depths = capacities.iter().zip(&lanes).map(|(tokens, &lanes)| tokens.div_ceil(u64::from(lanes)));
-    let depths: Vec<u64> = depths.map(|depth| depth.max(2).next_power_of_two()).collect();
-    for ((connection, &capacity), lanes) in network.connections.iter().zip(&depths).zip(&lanes) {
-        let width = network.target_port(connection).ty.width().max(1) * lanes;
-        if design.module(&fifo::name(width, capacity)).is_none() {
-            design.modules.push(fifo::module(width, capacity));
+    let joints: Vec<Joint> = network
+        .connections
+        .iter()
+        .zip(beats.iter().zip(&direct))
+        .zip(&capacities)
+        .map(|((connection, (beat, is_direct)), &tokens)| Joint::of(network, connection, beat, tokens, *is_direct))
+        .collect();
+    for joint in &joints {
+        if design.module(&joint.name()).is_none() {
+            design.modules.push(joint.module());
         }
     }
     let top = Top {
         network,
-        lanes: &lanes,
+        units,
+        beats: &beats,
+        joints: &joints,
         m: Module::new(top_name),
         names: Names::of(&headrace_program::language::VERILOG),
     };
-    design.modules.push(top.build(&actors, &depths));
+    design.modules.push(top.build(&actors));
     for module in &mut design.modules {
         headrace_rtl::drop_unread(module);
     }
     Ok(design)
 }
 
+/// Output ports of a datapath that show what is given at once: all connections there are direct, and no way of logic closes.
+fn direct_outputs(network: &Network, instance: usize, unit: &Unit, direct: &[bool]) -> BTreeSet<usize> {
+    let at_port = |port: usize| {
+        let source = Endpoint::Instance(InstanceId(instance as u32), port);
+        let all = network.connections.iter().zip(direct).filter(move |(connection, _)| connection.source == source);
+        all.map(|(_, &is_direct)| is_direct)
+    };
+    let n = network.actor_of(InstanceId(instance as u32)).outputs.len();
+    (0..n)
+        .filter(|&port| at_port(port).any(|one| one) && at_port(port).all(|one| one) && unit.gives_blindly(port))
+        .collect()
+}
+
+/// The module of a connection.
+enum Joint {
+    /// A FIFO of beats of so many bits, how many it holds, and whether it is direct.
+    Fifo(u32, u64, bool),
+    Link(Link),
+}
+
+impl Joint {
+    fn of(network: &Network, connection: &headrace_ir::Connection, beat: &Beat, tokens: u64, is_direct: bool) -> Self {
+        let width = network.target_port(connection).ty.width().max(1);
+        match beat {
+            Beat::Fixed(lanes) => {
+                let depth = tokens.div_ceil(u64::from(*lanes)).max(2).next_power_of_two();
+                Joint::Fifo(width * lanes, depth, is_direct)
+            }
+            Beat::Elastic { lanes, least, taken } => {
+                let depth = tokens.div_ceil(*least).max(2).next_power_of_two();
+                Joint::Link(Link { width, beat: *lanes, taken: taken.clone(), depth, is_direct })
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Joint::Fifo(width, depth, is_direct) => fifo::name(*width, *depth, *is_direct),
+            Joint::Link(link) => link.name(),
+        }
+    }
+
+    fn module(&self) -> Module {
+        match self {
+            Joint::Fifo(width, depth, is_direct) => fifo::module(*width, *depth, *is_direct),
+            Joint::Link(link) => link.module(),
+        }
+    }
+}
+
 /// How an instance is connected.
-fn wiring(network: &Network, instance: InstanceId, lanes: &[u32]) -> Wiring {
+fn wiring(network: &Network, instance: InstanceId, beats: &[Beat]) -> Wiring {
     let actor = network.actor_of(instance);
-    let mut wiring =
-        Wiring { own: BTreeSet::new(), inputs: vec![1; actor.inputs.len()], outputs: vec![1; actor.outputs.len()] };
-    for (connection, &lanes) in network.connections.iter().zip(lanes) {
+    let mut wiring = Wiring {
+        own: BTreeSet::new(),
+        direct: BTreeSet::new(),
+        inputs: vec![Lanes::default(); actor.inputs.len()],
+        outputs: vec![Lanes::default(); actor.outputs.len()],
+    };
+    for (connection, beat) in network.connections.iter().zip(beats) {
         let port_of = |end: Endpoint| match end {
             Endpoint::Instance(other, port) if other == instance => Some(port),
             _ => None,
         };
         let (from, to) = (port_of(connection.source), port_of(connection.target));
         if let Some(port) = from {
-            wiring.outputs[port] = lanes;
+            wiring.outputs[port] = beat.made();
         }
         if let Some(port) = to {
-            wiring.inputs[port] = lanes;
+            wiring.inputs[port] = beat.taken();
             wiring.own.extend(from.map(|_| port));
         }
     }
@@ -112,7 +181,72 @@ fn wiring(network: &Network, instance: InstanceId, lanes: &[u32]) -> Wiring {
 /// Most bits that are transferred at once.
 const MAX_BEAT_BITS: u64 = 1024;
 
-/// For each connection the tokens that are transferred at once: as many as all bursts at both ends are multiples of, so that
+/// What moves at once at the ends of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Beat {
+    /// So many tokens at both ends.
+    Fixed(u32),
+    /// Up to so many where they are made, in bursts of at least so many; where they are taken, one of these numbers of them.
+    Elastic { lanes: u32, least: u64, taken: Vec<u64> },
+}
+
+impl Beat {
+    fn made(&self) -> Lanes {
+        match self {
+            Beat::Fixed(lanes) => Lanes::Fixed(*lanes),
+            Beat::Elastic { lanes, .. } => Lanes::UpTo(*lanes),
+        }
+    }
+
+    fn taken(&self) -> Lanes {
+        match self {
+            Beat::Fixed(lanes) => Lanes::Fixed(*lanes),
+            Beat::Elastic { taken, .. } => Lanes::UpTo(taken.last().map_or(1, |&most| most as u32)),
+        }
+    }
+}
+
+/// For each connection what moves at once: a fixed number of tokens where this is all that its writer makes at once, else bursts as
+/// they come, where all of its ends are actors and none of them is an actor with itself.
+fn beats(network: &Network) -> Vec<Beat> {
+    let fixed = lanes(network);
+    let mut beats: Vec<Beat> = fixed.iter().map(|&lanes| Beat::Fixed(lanes)).collect();
+    let mut readers: BTreeMap<Endpoint, Vec<usize>> = BTreeMap::new();
+    for (at, connection) in network.connections.iter().enumerate() {
+        readers.entry(connection.source).or_default().push(at);
+    }
+    for (source, readers) in readers {
+        if let Some(elastic) = elastic(network, source, &readers, fixed[readers[0]]) {
+            readers.into_iter().zip(elastic).for_each(|(at, beat)| beats[at] = beat);
+        }
+    }
+    beats
+}
+
+/// Beats of the connections of a source as bursts come; `fixed` tokens could always move at once.
+fn elastic(network: &Network, source: Endpoint, readers: &[usize], fixed: u32) -> Option<Vec<Beat>> {
+    let Endpoint::Instance(writer, out) = source else { return None };
+    let actor = network.actor_of(writer);
+    let all = actor.actions.iter().chain(&actor.initializers).map(|action| action.produced(out));
+    let made: BTreeSet<u64> = all.filter(|&tokens| tokens > 0).collect();
+    let (least, most) = (*made.first()?, *made.last()?);
+    if most <= u64::from(fixed) {
+        return None;
+    }
+    let beat = |&at: &usize| {
+        let connection = &network.connections[at];
+        let Endpoint::Instance(reader, port) = connection.target else { return None };
+        let width = network.source_port(connection).ty.width().max(network.target_port(connection).ty.width()).max(1);
+        let all = network.actor_of(reader).actions.iter().map(|action| action.consumed(port));
+        let taken: BTreeSet<u64> = all.filter(|&tokens| tokens > 0).collect();
+        let widest = most.max(*taken.last()?).checked_mul(u64::from(width))?;
+        let taken = taken.into_iter().collect();
+        (reader != writer && widest <= MAX_BEAT_BITS).then_some(Beat::Elastic { lanes: most as u32, least, taken })
+    };
+    readers.iter().map(beat).collect()
+}
+
+/// For each connection the tokens that are transferred at once, where that is a fixed number: as many as all bursts at both ends are multiples of, so that
 /// no burst waits for a part of another; one where a burst is too large to be kept. The boundary moves single tokens.
 fn lanes(network: &Network) -> Vec<u32> {
     let mut of: BTreeMap<Endpoint, u64> = BTreeMap::new();
@@ -179,8 +313,12 @@ impl ModuleNames {
 
 struct Top<'a> {
     network: &'a Network,
-    /// For each connection the tokens that are transferred at once.
-    lanes: &'a [u32],
+    /// Those of its actors that are datapaths.
+    units: &'a BTreeMap<usize, Unit>,
+    /// For each connection what moves at once,
+    beats: &'a [Beat],
+    /// and what stands between its ends.
+    joints: &'a [Joint],
     m: Module,
     names: Names,
 }
@@ -196,10 +334,30 @@ impl Top<'_> {
             data: self.wire(&format!("{like}_data"), width),
             valid: self.wire(&format!("{like}_valid"), 1),
             ready: self.wire(&format!("{like}_ready"), 1),
+            count: None,
         }
     }
 
-    fn build(mut self, actors: &[String], capacities: &[u64]) -> Module {
+    /// The stream at a port of an instance, and what its signals are connected to.
+    fn port(&mut self, instance: &str, port: &Port, is_input: bool, lanes: Lanes) -> (Stream, Vec<Connection>) {
+        let like = format!("{instance}_{}", port.name);
+        let mut stream = self.stream(&like, port.ty.width().max(1) * lanes.most());
+        if let Lanes::UpTo(most) = lanes {
+            let bits = index_bits(u64::from(most) + 1);
+            if is_input {
+                stream.valid = self.wire(&format!("{like}_there"), bits);
+                stream.ready = self.wire(&format!("{like}_take"), bits);
+            } else {
+                stream.count = Some(self.wire(&format!("{like}_count"), bits));
+            }
+        }
+        let signals = [Some(stream.data), Some(stream.valid), Some(stream.ready), stream.count];
+        let names = signal_names(&port.name, is_input, lanes);
+        let connections = names.into_iter().zip(signals.into_iter().flatten());
+        (stream, connections.map(|(port, signal)| Connection { port, signal }).collect())
+    }
+
+    fn build(mut self, actors: &[String]) -> Module {
         let network = self.network;
         self.m.about.push(format!("The network {}.", network.name));
         // The boundary.
@@ -215,7 +373,7 @@ impl Top<'_> {
                 let data = self.m.add(data, port.ty.width().max(1), forth.clone());
                 let valid = self.m.add(valid, 1, forth);
                 let ready = self.m.add(ready, 1, back);
-                outside[side].push(Stream { data, valid, ready });
+                outside[side].push(Stream { data, valid, ready, count: None });
             }
         }
         // Instances with the streams at their ports.
@@ -223,18 +381,18 @@ impl Top<'_> {
         for (at, instance) in network.instances.iter().enumerate() {
             let actor = &network.actors[instance.actor.index()];
             let name = identifier(&instance.name);
-            let wiring = wiring(network, InstanceId(at as u32), self.lanes);
+            let mut wiring = wiring(network, InstanceId(at as u32), self.beats);
+            if self.units.contains_key(&instance.actor.index()) {
+                wiring.fix();
+            }
             let mut connections = Vec::new();
             let mut streams = [Vec::new(), Vec::new()];
             for (side, ports) in [&actor.inputs, &actor.outputs].into_iter().enumerate() {
                 for (at, port) in ports.iter().enumerate() {
                     let lanes = if side == 0 { wiring.inputs[at] } else { wiring.outputs[at] };
-                    let stream = self.stream(&format!("{name}_{}", port.name), port.ty.width().max(1) * lanes);
                     // An actor names its ports in the same order, which keeps names apart.
-                    let names = port_names(&port.name, side == 0);
-                    for (port, signal) in names.into_iter().zip([stream.data, stream.valid, stream.ready]) {
-                        connections.push(Connection { port, signal });
-                    }
+                    let (stream, ends) = self.port(&name, port, side == 0, lanes);
+                    connections.extend(ends);
                     streams[side].push(stream);
                 }
             }
@@ -242,36 +400,21 @@ impl Top<'_> {
             self.m.instances.push(Instance { name, module: actors[at].clone(), connections });
             inside.push(streams);
         }
-        self.connect(&outside, &inside, capacities);
+        self.connect(&outside, &inside);
         self.m
     }
 
-    fn connect(&mut self, outside: &[Vec<Stream>; 2], inside: &[[Vec<Stream>; 2]], capacities: &[u64]) {
+    fn connect(&mut self, outside: &[Vec<Stream>; 2], inside: &[[Vec<Stream>; 2]]) {
         let network = self.network;
         let stream_at = |end: Endpoint, is_source: bool| match end {
             Endpoint::Boundary(port) => outside[usize::from(!is_source)][port],
             Endpoint::Instance(instance, port) => inside[instance.index()][usize::from(is_source)][port],
         };
-        // FIFOs, and their ends.
+        // What stands between, and its ends.
         let mut pushes = Vec::new();
-        for ((connection, &capacity), &lanes) in network.connections.iter().zip(capacities).zip(self.lanes) {
-            let (source, target) = network.describe(connection);
-            let name = format!("{}_to_{}", identifier(&source), identifier(&target));
-            let width = network.target_port(connection).ty.width().max(1) * lanes;
-            let push = self.stream(&name, width);
+        for (at, connection) in network.connections.iter().enumerate() {
             let pop = stream_at(connection.target, false);
-            let ends = [
-                ("data_i", push.data),
-                ("valid_i", push.valid),
-                ("ready_o", push.ready),
-                ("data_o", pop.data),
-                ("valid_o", pop.valid),
-                ("ready_i", pop.ready),
-            ];
-            let connections = ends.map(|(port, signal)| Connection { port: port.into(), signal }).to_vec();
-            let name = self.names.fresh(&format!("u_fifo_{name}"));
-            self.m.instances.push(Instance { name, module: fifo::name(width, capacity), connections });
-            pushes.push(push);
+            pushes.push(self.join(at, connection, pop));
         }
         let instances = network.instances.iter().enumerate();
         let inner = instances.flat_map(|(at, instance)| {
@@ -308,14 +451,66 @@ impl Top<'_> {
                 let value = if connection.via.is_empty() && first == network.target_port(connection).ty {
                     all.clone()
                 } else {
-                    Expr::concat((0..self.lanes[reader]).rev().map(lane).collect())
+                    Expr::concat((0..self.beats[reader].made().most()).rev().map(lane).collect())
                 };
                 self.m.assign(push.data, value);
+                if let Some(count) = push.count {
+                    let bits = self.m.signal(count).width;
+                    // A datapath always makes as many.
+                    let all = u64::from(self.beats[reader].made().most());
+                    let value = from.count.map_or(Expr::number(bits, all), |count| self.m.get(count));
+                    self.m.assign(count, value);
+                }
                 ready = ready.and(self.m.get(push.ready));
             }
             self.m.assign(from.ready, ready);
         }
         self.open_ends(outside, inside);
+    }
+
+    /// The module of a connection, in front of a stream; the stream that leads to it.
+    fn join(&mut self, at: usize, connection: &headrace_ir::Connection, pop: Stream) -> Stream {
+        let network = self.network;
+        let (source, target) = network.describe(connection);
+        let name = format!("{}_to_{}", identifier(&source), identifier(&target));
+        let width = network.target_port(connection).ty.width().max(1) * self.beats[at].made().most();
+        let mut push = self.stream(&name, width);
+        let mut ends =
+            vec![("data_i", push.data), ("valid_i", push.valid), ("ready_o", push.ready), ("data_o", pop.data)];
+        match &self.joints[at] {
+            Joint::Fifo(..) => ends.extend([("valid_o", pop.valid), ("ready_i", pop.ready)]),
+            Joint::Link(link) => {
+                let count = self.wire(&format!("{name}_count"), index_bits(u64::from(link.beat) + 1));
+                push.count = Some(count);
+                let (there, take) = self.counts(connection, link, pop);
+                ends.extend([("count_i", count), ("there_o", there), ("take_i", take)]);
+            }
+        }
+        let connections = ends.into_iter().map(|(port, signal)| Connection { port: port.into(), signal }).collect();
+        let name = self.names.fresh(&format!("u_fifo_{name}"));
+        self.m.instances.push(Instance { name, module: self.joints[at].name(), connections });
+        push
+    }
+
+    /// Tokens there and tokens taken at the end of a link: those of the reader, or where that is a datapath, which takes always as
+    /// many, made of its valid and ready.
+    fn counts(&mut self, connection: &headrace_ir::Connection, link: &Link, pop: Stream) -> (SignalId, SignalId) {
+        let is_unit = match connection.target {
+            Endpoint::Instance(reader, _) => {
+                self.units.contains_key(&self.network.instances[reader.index()].actor.index())
+            }
+            Endpoint::Boundary(_) => false,
+        };
+        if !is_unit {
+            return (pop.valid, pop.ready);
+        }
+        let most = u64::from(link.shown());
+        let bits = index_bits(most + 1);
+        let (there, take) = (self.wire("there", bits), self.wire("take", bits));
+        self.m.assign(pop.valid, self.m.get(there).is(most));
+        let goes = self.m.get(pop.valid).and(self.m.get(pop.ready));
+        self.m.assign(take, Expr::select(goes, Expr::number(bits, most), Expr::number(bits, 0)));
+        (there, take)
     }
 
     /// Nothing comes to what is not connected.

@@ -38,13 +38,36 @@ pub(crate) fn found(network: &Network, options: &Options) -> (Network, BTreeMap<
                 continue;
             }
             let cut = Cut::of(&network, &prefix, &inside);
-            if let Ok(unit) = datapath::Unit::of(&cut.inner, options) {
+            if let Ok(unit) = datapath::Unit::of(&cut.inner, options, is_fed_back(&network, &inside)) {
                 network = cut.replaced(&network, &unit);
                 units.insert(network.actors.len() - 1, unit);
             }
         }
     }
     (network, units)
+}
+
+/// Whether what some instances give comes back to them by way of others.
+fn is_fed_back(network: &Network, inside: &[usize]) -> bool {
+    let mut seen: BTreeSet<usize> = inside.iter().copied().collect();
+    let mut next: Vec<usize> = inside.to_vec();
+    let mut is_outside = false;
+    while let Some(at) = next.pop() {
+        for connection in &network.connections {
+            let (Endpoint::Instance(from, _), Endpoint::Instance(to, _)) = (connection.source, connection.target)
+            else {
+                continue;
+            };
+            if from.index() != at {
+                continue;
+            }
+            is_outside |= !inside.contains(&at) && inside.contains(&to.index());
+            if seen.insert(to.index()) {
+                next.push(to.index());
+            }
+        }
+    }
+    is_outside
 }
 
 /// An inner network cut out of another.

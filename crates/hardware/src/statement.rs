@@ -123,6 +123,7 @@ impl<'a> Code<'a> {
         {
             return;
         }
+        let first_and_last = low.single().cloned().zip(high.single().cloned());
         // Word for word what the loop means. Both bounds are kept, in one width that holds the variable, too.
         let all = low.range.join(&high.range).join(&of_scalar(Scalar::Int(ty)));
         let (width, signed) = crate::node::bits_of(&all);
@@ -139,7 +140,9 @@ impl<'a> Code<'a> {
         let more = self.variable(&format!("{}more", self.prefix), 1);
         let ((), all) = self.inside(|code| {
             code.store(&place, first.resized(false, place.home.width));
-            let ((), mut iteration) = code.inside(|code| code.block(body));
+            let of_constants = first_and_last.filter(|_| is_fixed);
+            let n = of_constants.and_then(|(first, last)| last.sub(&first).add(&Int::from(1i64)).to_u64());
+            let mut iteration = code.iterations(&place, n.unwrap_or(1), body);
             let now = code.load(&place);
             let done = Expr::compare(less_equal, last.clone(), now.clone().resized(kept.signed, width));
             let ((), next) = code.inside(|code| code.store(&place, now.clone().plus(Expr::number(now.width, 1))));
@@ -149,6 +152,29 @@ impl<'a> Code<'a> {
             code.push(Step::Repeat { body: iteration, again });
         });
         self.push_if(condition, all, Vec::new());
+    }
+
+    /// Iterations of a loop that a cycle does: as many of its `n` as that is a multiple of, and as have few levels of logic.
+    fn iterations(&mut self, place: &Location, n: u64, body: &[ir::Stmt]) -> Vec<Step> {
+        let ((), one) = self.inside(|code| code.block(body));
+        let (mut all, mut most) = (one.clone(), one);
+        for count in 2..=n.min(u64::from(self.options.loop_levels)) {
+            let ((), next) = self.inside(|code| {
+                let now = code.load(place);
+                let width = now.width;
+                code.store(place, now.plus(Expr::number(width, 1)));
+                code.block(body);
+            });
+            all.extend(next);
+            let is_short = step::all_simple(&all) && step::size(&all) <= self.options.unrolled_steps;
+            if !is_short || depth(&all) > self.options.loop_levels {
+                break;
+            }
+            if n.is_multiple_of(count) {
+                most.clone_from(&all);
+            }
+        }
+        most
     }
 
     /// Writes all iterations of a loop out, where that takes one cycle and is short; says whether.

@@ -3,7 +3,7 @@
 //! What is simple stays in the state in which it is reached; whatever else takes a state of its own. The code of a state
 //! ends on every path with the state that comes next, or stays where it is.
 
-use crate::actor::{Ports, window_ready};
+use crate::actor::{HandsIn, Ports, window_ready};
 use crate::code::Code;
 use crate::registers::read_early;
 use crate::step::{Step, is_nothing};
@@ -286,8 +286,7 @@ impl<'s> Builder<'s, '_, '_> {
             _ => return,
         };
         let port = &self.ports.outputs[port];
-        out.push(Stmt::assign(port.data, value));
-        out.push(Stmt::assign(port.valid, Expr::bit(true)));
+        out.extend(port.beat(self.code, value).into_iter().map(|(signal, value)| Stmt::assign(signal, value)));
         out.push(Stmt::If(self.code.get(port.ready), then, Vec::new()));
     }
 
@@ -452,13 +451,18 @@ fn finish(
         });
     }
     for port in &ports.inputs {
-        let ready = port.window.as_ref().map_or(Expr::bit(false), |window| window_ready(code, window));
-        body.push(Stmt::assign(port.ready, ready));
+        let (back, value) = match (port.hands, &port.window) {
+            (HandsIn::Valid { ready, .. }, Some(window)) => (ready, window_ready(code, window)),
+            (HandsIn::Valid { ready, .. }, None) => (ready, Expr::bit(false)),
+            (HandsIn::Counts { take, .. }, _) => (take, Expr::number(code.module.signal(take).width, 0)),
+        };
+        body.push(Stmt::assign(back, value));
     }
     for port in &ports.outputs {
-        let width = code.module.signal(port.data).width;
-        body.push(Stmt::assign(port.data, Expr::number(width, 0)));
-        body.push(Stmt::assign(port.valid, Expr::bit(false)));
+        for signal in [Some(port.data), Some(port.valid), port.count].into_iter().flatten() {
+            let width = code.module.signal(signal).width;
+            body.push(Stmt::assign(signal, Expr::number(width, 0)));
+        }
     }
     match state {
         None => body.extend(states.into_iter().flatten()),

@@ -14,6 +14,7 @@ use headrace_kernel::{NodeId, ObjectId, Op};
 use headrace_program::names::{Names, identifier};
 use headrace_rtl::{Bits, Expr, Module, Process, SignalId, SignalKind, Stmt, Target, Timing, index_bits};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// A way from a state to a task.
 struct Leaf {
@@ -106,7 +107,12 @@ pub(crate) fn check(region: &Region, plans: &[Plan]) -> Result<(), String> {
 }
 
 /// The module of a unit; see [`Unit::module`].
-pub(crate) fn module(unit: &Unit, name: &str, lanes: &dyn Fn(usize, usize, u64) -> u64) -> Module {
+pub(crate) fn module(
+    unit: &Unit,
+    name: &str,
+    lanes: &dyn Fn(usize, usize, u64) -> u64,
+    direct: &BTreeSet<usize>,
+) -> Module {
     let Unit { network, region, plans, taken, given } = unit;
     let mut names = Names::of(&headrace_program::language::VERILOG);
     let mut m = Module::new(name);
@@ -120,7 +126,8 @@ pub(crate) fn module(unit: &Unit, name: &str, lanes: &dyn Fn(usize, usize, u64) 
     for (at, (port, &tokens)) in network.outputs.iter().zip(given).enumerate() {
         let (width, name, lanes) = (port.ty.width().max(1), identifier(&port.name), lanes(1, at, tokens.max(1)));
         let tokens = if tokens == 0 { lanes } else { tokens };
-        outputs.push(add_output(&mut m, &mut names, &name, width, tokens, lanes));
+        let is_direct = direct.contains(&at) && tokens == lanes;
+        outputs.push(add_output(&mut m, &mut names, &name, width, (tokens, lanes), is_direct));
     }
     m.timing = timing(unit, lanes);
     m.about = about(network, plans, taken, given, m.timing.as_ref());
@@ -342,7 +349,7 @@ impl<'a> Control<'a> {
             done.insert(task, self.b.wire(&format!("t{task}_done"), is_done));
             stalls.insert(task, self.b.wire(&format!("t{task}_stalls"), end.and(room.inverted())));
         }
-        let any_done = done.values().copied().collect::<std::collections::BTreeSet<_>>();
+        let any_done = done.values().copied().collect::<BTreeSet<_>>();
         let any_done = any_done.into_iter().fold(Expr::bit(false), |all, one| all.or(self.get(one)));
         let idle = self.cycle.map_or(Expr::bit(true), |(cycle, _)| self.get(cycle).is(0));
         let free = idle.clone().or(any_done.clone());

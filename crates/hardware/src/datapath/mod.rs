@@ -44,6 +44,7 @@ use headrace_kernel::NodeId;
 use headrace_rtl::{Design, Module};
 use plan::Plan;
 use region::Region;
+use std::collections::BTreeSet;
 
 /// Logic of a region that is done in one cycle, at most, in bits: what is larger must have rounds.
 const MOST_AT_ONCE: u64 = 12_000;
@@ -63,12 +64,13 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// The datapath of a network.
+    /// The datapath of a network. Where what it gives decides what comes next, there is no next block when it gives the last one, and
+    /// nothing to overlap.
     ///
     /// # Errors
     ///
     /// Why it is none, or not worth it, as a sentence without a full stop.
-    pub(crate) fn of(network: &Network, options: &Options) -> Result<Self, String> {
+    pub(crate) fn of(network: &Network, options: &Options, is_fed_back: bool) -> Result<Self, String> {
         let region = Region::of(network)?.without_dead_stores();
         if region.tasks.is_empty() {
             return Err("nothing in it ever fires".to_owned());
@@ -76,7 +78,8 @@ impl Unit {
         let (taken, given) = control::beats(network, &region)?;
         let (region, plans) = planned(region, options.rounds_per_cycle);
         // Tasks of several cycles overlap by themselves.
-        let overlapped = plans.iter().all(|plan| plan.last == 0).then(|| region.overlapped()).flatten();
+        let may_overlap = !is_fed_back && plans.iter().all(|plan| plan.last == 0);
+        let overlapped = may_overlap.then(|| region.overlapped()).flatten();
         let (region, mut plans) = match overlapped {
             Some(region) => planned(region, options.rounds_per_cycle),
             None => with_early_sums((region, plans), options.rounds_per_cycle),
@@ -101,10 +104,22 @@ impl Unit {
         self.region.tasks.iter().map(|task| (task.consumes.as_slice(), task.produces.as_slice()))
     }
 
+    /// Whether what is given at an output port depends in no cycle on what comes in that cycle.
+    pub(crate) fn gives_blindly(&self, port: usize) -> bool {
+        let gives = |task: &usize| self.region.tasks[*task].produces[port] > 0;
+        (0..self.plans.len()).filter(gives).all(|task| self.plans[task].last > 0 || self.region.is_blind(task))
+    }
+
     /// The module under this name. `lanes` of a side (0 in, 1 out) and a port are the tokens that its stream moves at once, of the
     /// tokens of a beat, which are a multiple of them.
-    pub(crate) fn module(&self, name: &str, lanes: impl Fn(usize, usize, u64) -> u64) -> Module {
-        let mut module = control::module(self, name, &lanes);
+    /// Output ports of `direct` show what is given in the cycle in which it is.
+    pub(crate) fn module(
+        &self,
+        name: &str,
+        lanes: impl Fn(usize, usize, u64) -> u64,
+        direct: &BTreeSet<usize>,
+    ) -> Module {
+        let mut module = control::module(self, name, &lanes, direct);
         headrace_rtl::drop_unread(&mut module);
         module
     }
@@ -116,9 +131,9 @@ impl Unit {
 ///
 /// As [`Unit::of`].
 pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, String> {
-    let unit = Unit::of(network, options)?;
+    let unit = Unit::of(network, options, false)?;
     let name = ModuleNames::default().fresh(network.name.rsplit('.').next().unwrap_or(&network.name));
-    let module = unit.module(&name, |_, _, tokens| if options.wide_ports { tokens } else { 1 });
+    let module = unit.module(&name, |_, _, tokens| if options.wide_ports { tokens } else { 1 }, &BTreeSet::new());
     Ok(Design { modules: vec![module] })
 }
 

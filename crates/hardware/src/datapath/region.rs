@@ -205,6 +205,29 @@ impl Region {
         Ok(())
     }
 
+    /// Whether no token decides that a task is done: no port is waited for on the way to it, and no condition looks at one.
+    pub(crate) fn is_blind(&self, task: usize) -> bool {
+        self.states.iter().all(|(tree, _)| self.is_blind_in(tree, task))
+    }
+
+    fn is_blind_in(&self, tree: &Tree, wanted: usize) -> bool {
+        let mut found = Vec::new();
+        Self::leaves(tree, &mut found);
+        if found.iter().all(|leaf| leaf.0 != wanted) {
+            return true;
+        }
+        match tree {
+            Tree::Branch { condition, then, otherwise } => {
+                let sees = |id: &NodeId| matches!(self.graph.op(*id), Op::Input { .. });
+                !self.graph.reachable([*condition]).iter().any(sees)
+                    && self.is_blind_in(then, wanted)
+                    && self.is_blind_in(otherwise, wanted)
+            }
+            Tree::Wait(_) | Tree::Else(..) => false,
+            Tree::Go { .. } | Tree::End => true,
+        }
+    }
+
     /// Conditions of a tree.
     pub(crate) fn conditions(tree: &Tree, found: &mut Vec<NodeId>) {
         match tree {

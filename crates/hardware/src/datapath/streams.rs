@@ -66,14 +66,15 @@ pub(crate) fn add_input(m: &mut Module, names: &mut Names, port: &str, width: u3
     BeatIn { data: beat, valid: beat_valid, taken, width }
 }
 
-/// Adds an output port whose stream moves `lanes` tokens at once, a divisor of the tokens of a beat.
+/// Adds an output port whose stream moves `lanes` tokens at once, a divisor of the tokens of a beat. One that is direct, which moves
+/// whole beats, shows a beat in the cycle in which it is given, and keeps it where nobody takes it.
 pub(crate) fn add_output(
     m: &mut Module,
     names: &mut Names,
     port: &str,
     width: u32,
-    tokens: u64,
-    lanes: u64,
+    (tokens, lanes): (u64, u64),
+    is_direct: bool,
 ) -> BeatOut {
     let [data, valid, ready] = port_names(port, false).map(|name| names.fresh(&name));
     let (stream_bits, beat_bits) = (width * lanes as u32, width * tokens as u32);
@@ -91,6 +92,16 @@ pub(crate) fn add_output(
         m.add_register(&names.fresh_with(&format!("{port}_beat"), &["_d", "_q"]), Bits::zero(beat_bits));
     let (count, count_next) =
         m.add_register(&names.fresh_with(&format!("{port}_count"), &["_d", "_q"]), Bits::zero(bits));
+    if is_direct {
+        let is_kept = m.get(count).is(0).inverted();
+        m.assign(stream, Expr::select(is_kept.clone(), m.get(beat), m.get(next)));
+        m.assign(stream_valid, is_kept.clone().or(m.get(given)));
+        m.assign(room, is_kept.inverted());
+        m.assign(beat_next, Expr::select(m.get(given), m.get(next), m.get(beat)));
+        let stays = m.get(stream_valid).and(m.get(ready).inverted());
+        m.assign(count_next, stays.resized(false, bits));
+        return BeatOut { data: next, given, room, width, tokens };
+    }
     m.assign(stream, m.get(beat).slice(0, stream_bits));
     m.assign(stream_valid, m.get(count).is(0).inverted());
     m.assign(room, m.get(count).is(0).or(m.get(count).is(1).and(m.get(ready))));

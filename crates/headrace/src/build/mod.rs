@@ -35,6 +35,14 @@ pub enum Shape {
     Lwc,
 }
 
+/// Capacity of FIFOs that ask for none in cores with the LWC hardware API, whose strings come one after the other, so that nothing waits
+/// for long.
+const LWC_FIFO_TOKENS: u32 = 16;
+
+/// Levels of logic of iterations of a loop that such cores do in a clock cycle: those of a multiplication in GF(2^128) take as long
+/// as a block cipher then.
+const LWC_LOOP_LEVELS: u32 = 36;
+
 /// What is built. Errors call its fields as the options of `headrace build`, which have their names.
 #[derive(Clone, Debug)]
 pub struct Build {
@@ -186,10 +194,15 @@ impl Build {
             false => None,
         };
         let usual = Options::default();
+        let (mut fifo_tokens, mut loop_levels) = (self.fifo_tokens, self.hardware.loop_levels);
+        if self.shape == Shape::Lwc {
+            fifo_tokens = if fifo_tokens == DEFAULT_FIFO_TOKENS { LWC_FIFO_TOKENS } else { fifo_tokens };
+            loop_levels = if loop_levels == 0 { LWC_LOOP_LEVELS } else { loop_levels };
+        }
         Ok(Options {
             command: self.command(),
             package_prefix: self.prefix.clone().unwrap_or(usual.package_prefix),
-            fifo_tokens: self.fifo_tokens,
+            fifo_tokens,
             fused: self.fused,
             c: c::Options {
                 trials,
@@ -197,7 +210,7 @@ impl Build {
                 small: self.small.then(|| Arc::new(Interpreted) as Arc<dyn Fills>),
                 ..usual.c
             },
-            hardware: self.hardware,
+            hardware: headrace_hardware::Options { loop_levels, ..self.hardware },
             prefix: usual.prefix,
             automata: usual.automata,
         })
@@ -210,6 +223,7 @@ pub fn hardware_words(options: &headrace_hardware::Options) -> Vec<String> {
     words.extend((options.datapath == Datapath::Always).then(|| "--datapath".to_owned()));
     words.extend((options.rounds_per_cycle != 1).then(|| format!("--rounds {}", options.rounds_per_cycle)));
     words.extend(options.wide_ports.then(|| "--wide-ports".to_owned()));
+    words.extend((options.loop_levels != 0).then(|| format!("--loop-levels {}", options.loop_levels)));
     words
 }
 

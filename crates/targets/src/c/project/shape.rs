@@ -86,7 +86,7 @@ impl Contexts<'_> {
             Contexts::Fast(leaves) => {
                 let key = match key_room(spec, leaves[at]) {
                     0 => String::new(),
-                    room => format!("    uint8_t key[{room}];\n"),
+                    room => format!("    uint8_t key[{room}]; /* leads back to fast code where a message has left it */\n"),
                 };
                 (network_prefix(spec), format!("    struct headrace_message message;\n{key}"))
             }

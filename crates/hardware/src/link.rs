@@ -1,0 +1,287 @@
+//! Elastic connections: between bursts of different sizes, so that a burst of each end moves in a cycle.
+//!
+//! Where one actor makes its tokens in bursts of one or of sixteen and another takes them in bursts of sixteen or of four, a FIFO of
+//! single tokens would be the bottleneck. A link takes the tokens of a firing as one beat, with their number, and shows the next
+//! tokens of all beats in a window, of which the reader takes as many as it likes. A beat goes to the window as a whole where its place
+//! there is a multiple of the widest beat, else token by token: blocks flow at full speed, and what is left of a string, for which
+//! that does not hold, needs no network of multiplexers that would move anything anywhere.
+
+use headrace_rtl::{Bits, CompareOp, Expr, Memory, MemoryRead, MemoryWrite, Module, SignalId, SignalKind, index_bits};
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    /// Bits of a token.
+    pub(crate) width: u32,
+    /// Tokens of a beat, at most,
+    pub(crate) beat: u32,
+    /// and numbers of tokens that are taken at once, ascending, none of them 0.
+    pub(crate) taken: Vec<u64>,
+    /// Beats that wait for the window, at most: a power of two, at least two.
+    pub(crate) depth: u64,
+    /// A beat is in the window in the cycle in which it comes, where there is room for it.
+    pub(crate) is_direct: bool,
+}
+
+impl Link {
+    /// Tokens that its window shows.
+    pub(crate) fn shown(&self) -> u32 {
+        self.taken.last().map_or(1, |&most| most as u32)
+    }
+
+    /// The name of its module.
+    pub(crate) fn name(&self) -> String {
+        let taken = self.taken.iter().map(u64::to_string).collect::<Vec<_>>().join("_");
+        let kind = if self.is_direct { "direct_link" } else { "link" };
+        format!("headrace_{kind}_{}x{}to{taken}x{}", self.width, self.beat, self.depth)
+    }
+
+    /// Its module. Beats come in as `data_i`, `count_i`, `valid_i`, `ready_o`; `data_o` and `there_o` are the next tokens and how many of
+    /// them are there; `take_i` says how many go, of those that are there.
+    pub(crate) fn module(&self) -> Module {
+        let mut m = Module::new(self.name());
+        let (when, latency) = if self.is_direct { ("this", 0) } else { ("the next", 1) };
+        m.about.push(format!(
+            "Takes up to {} tokens of {} bits at once and gives up to {}, in {when} cycle: latency {latency}, initiation interval 1.",
+            self.beat,
+            self.width,
+            self.shown()
+        ));
+        let beat = self.add_queue(&mut m);
+        self.add_window(&mut m, &beat);
+        m
+    }
+
+    /// Places of tokens in the window: whole beats of them.
+    fn places(&self) -> u32 {
+        self.shown().max(self.beat).next_multiple_of(self.beat)
+    }
+
+    /// The beats that wait; one that comes goes by where none does.
+    fn add_queue(&self, m: &mut Module) -> Beat {
+        let bits = self.width * self.beat;
+        let count_bits = index_bits(u64::from(self.beat) + 1);
+        let pointer = index_bits(self.depth);
+        let data_in = m.add("data_i", bits, SignalKind::Input);
+        let count_in = m.add("count_i", count_bits, SignalKind::Input);
+        let valid_in = m.add("valid_i", 1, SignalKind::Input);
+        let ready = m.add("ready_o", 1, SignalKind::Output);
+        let wire = |m: &mut Module, name: &str, width: u32| m.add(name, width, SignalKind::Wire);
+        let (first, come) = (wire(m, "first", bits + count_bits), wire(m, "come", bits + count_bits));
+        let beat = Beat {
+            data: wire(m, "beat_data", bits),
+            count: wire(m, "beat_count", count_bits),
+            valid: wire(m, "beat_valid", 1),
+            done: wire(m, "beat_done", 1),
+        };
+        let (push, pop) = (wire(m, "push", 1), wire(m, "pop", 1));
+        let (head, head_next) = m.add_register("head", Bits::zero(pointer));
+        let (tail, tail_next) = m.add_register("tail", Bits::zero(pointer));
+        let (count, count_next) = m.add_register("waiting", Bits::zero(pointer + 1));
+        let is_empty = m.get(count).is(0);
+        m.assign(ready, m.get(count).is(self.depth).inverted());
+        m.assign(come, Expr::concat(vec![m.get(count_in), m.get(data_in)]));
+        let now = Expr::select(is_empty.clone(), m.get(come), m.get(first));
+        m.assign(beat.data, now.clone().slice(0, bits));
+        m.assign(beat.count, now.slice(bits, count_bits));
+        m.assign(beat.valid, is_empty.clone().inverted().or(m.get(valid_in)));
+        m.assign(pop, m.get(beat.done).and(is_empty.clone().inverted()));
+        let goes_by = is_empty.and(m.get(beat.done));
+        m.assign(push, m.get(valid_in).and(m.get(ready)).and(goes_by.inverted()));
+        m.assign(head_next, m.get(head).plus(m.get(pop).resized(false, pointer)));
+        m.assign(tail_next, m.get(tail).plus(m.get(push).resized(false, pointer)));
+        let wide = |bit: Expr| bit.resized(false, pointer + 1);
+        m.assign(count_next, m.get(count).plus(wide(m.get(push))).minus(wide(m.get(pop))));
+        m.memories.push(Memory {
+            name: "beats".into(),
+            width: bits + count_bits,
+            depth: self.depth as u32,
+            reads: vec![MemoryRead { address: head, data: first }],
+            writes: vec![MemoryWrite { enable: push, address: tail, data: come }],
+            about: "Tokens, and how many they are.".into(),
+        });
+        beat
+    }
+
+    /// The window, which beats are moved to.
+    fn add_window(&self, m: &mut Module, beat: &Beat) {
+        let (width, places, shown) = (self.width, self.places(), self.shown());
+        let fill_bits = index_bits(u64::from(places) + 1);
+        let there_bits = index_bits(u64::from(shown) + 1);
+        let data = m.add("data_o", width * shown, SignalKind::Output);
+        let there = m.add("there_o", there_bits, SignalKind::Output);
+        let take = m.add("take_i", there_bits, SignalKind::Input);
+        let (tokens, tokens_next) = m.add_register("tokens", Bits::zero(width * places));
+        let (fill, fill_next) = m.add_register("fill", Bits::zero(fill_bits));
+        let wire = |m: &mut Module, name: &str, width: u32| m.add(name, width, SignalKind::Wire);
+        // What the window holds where a beat is added to it, and with that beat. The reader takes before that, or if the link is
+        // direct behind it.
+        let (left, rest) = (wire(m, "left", fill_bits), wire(m, "rest", width * places));
+        let (more, all) = (wire(m, "more", fill_bits), wire(m, "all", width * places));
+        self.add_beat(m, beat, (left, rest), (more, all));
+        let ((from, held), (shown_fill, shown_tokens)) =
+            if self.is_direct { ((more, all), (more, all)) } else { ((fill, tokens), (fill, tokens)) };
+        m.assign(data, m.get(shown_tokens).slice(0, width * shown));
+        let most = Expr::number(fill_bits, u64::from(shown));
+        let is_more = Expr::compare(CompareOp::Less, most.clone(), m.get(shown_fill));
+        let visible = match shown == places {
+            true => m.get(shown_fill),
+            false => Expr::select(is_more, most, m.get(shown_fill)),
+        };
+        m.assign(there, visible.resized(false, there_bits));
+        let kept = m.get(from).minus(m.get(take).resized(false, fill_bits));
+        let moved = self.taken.iter().filter(|&&n| n < u64::from(places)).fold(m.get(held), |otherwise, &n| {
+            let bits = width * n as u32;
+            let rest = m.get(held).slice(bits, width * places - bits).resized(false, width * places);
+            Expr::select(m.get(take).is(n), rest, otherwise)
+        });
+        let ends = if self.is_direct {
+            m.assign(left, m.get(fill));
+            m.assign(rest, m.get(tokens));
+            [(fill_next, kept), (tokens_next, moved)]
+        } else {
+            m.assign(left, kept);
+            m.assign(rest, moved);
+            [(fill_next, m.get(more)), (tokens_next, m.get(all))]
+        };
+        for (signal, value) in ends {
+            m.assign(signal, value);
+        }
+    }
+
+    /// Adds a beat, or a token of it, to so many tokens: how many there are then, and which.
+    fn add_beat(&self, m: &mut Module, beat: &Beat, (left, rest): Held, (more, all): Held) {
+        let (width, places) = (self.width, self.places());
+        let fill_bits = m.signal(left).width;
+        let wire = |m: &mut Module, name: &str| m.add(name, 1, SignalKind::Wire);
+        let (whole, single) = (wire(m, "whole"), wire(m, "single"));
+        let at = |m: &Module, place: u32| m.get(left).is(u64::from(place));
+        let starts = (0..places).step_by(self.beat as usize);
+        let is_start = starts.fold(Expr::bit(false), |any, place| any.or(at(m, place)));
+        let (skipped, one) = self.add_singles(m, beat, (whole, single));
+        let is_first = skipped.map_or(Expr::bit(true), |skipped| m.get(skipped).is(0));
+        m.assign(whole, m.get(beat.valid).and(is_first).and(is_start));
+        let is_full = at(m, places);
+        m.assign(single, m.get(beat.valid).and(m.get(whole).inverted()).and(is_full.inverted()));
+        let next = (0..places).rev().map(|place| {
+            let start = place / self.beat * self.beat;
+            let of_beat = m.get(beat.data).slice((place - start) * width, width);
+            let kept = m.get(rest).slice(place * width, width);
+            let kept = match &one {
+                Some(one) => Expr::select(m.get(single).and(at(m, place)), one.clone(), kept),
+                None => kept,
+            };
+            Expr::select(m.get(whole).and(at(m, start)), of_beat, kept)
+        });
+        let next = Expr::concat(next.collect());
+        m.assign(all, next);
+        let come = Expr::select(
+            m.get(whole),
+            m.get(beat.count).resized(false, fill_bits),
+            m.get(single).resized(false, fill_bits),
+        );
+        m.assign(more, m.get(left).plus(come));
+    }
+
+    /// How many tokens of the beat have gone one by one, and the next one of them, where beats have several; and when a beat is done.
+    fn add_singles(
+        &self,
+        m: &mut Module,
+        beat: &Beat,
+        (whole, single): (SignalId, SignalId),
+    ) -> (Option<SignalId>, Option<Expr>) {
+        let whole = m.get(whole);
+        if self.beat == 1 {
+            m.assign(beat.done, whole);
+            return (None, None);
+        }
+        let bits = index_bits(u64::from(self.beat) + 1);
+        let (skipped, skipped_next) = m.add_register("skipped", Bits::zero(bits));
+        let more = m.get(skipped).plus(Expr::number(bits, 1));
+        let is_last = Expr::compare(CompareOp::Equal, more.clone(), m.get(beat.count));
+        let is_done = whole.or(m.get(single).and(is_last));
+        m.assign(beat.done, is_done);
+        let none = Expr::number(bits, 0);
+        let kept = Expr::select(m.get(single), more, m.get(skipped));
+        m.assign(skipped_next, Expr::select(m.get(beat.done), none, kept));
+        let one = (1..self.beat).fold(m.get(beat.data).slice(0, self.width), |otherwise, n| {
+            let token = m.get(beat.data).slice(n * self.width, self.width);
+            Expr::select(m.get(skipped).is(u64::from(n)), token, otherwise)
+        });
+        (Some(skipped), Some(one))
+    }
+}
+
+/// How many tokens there are, and the tokens.
+type Held = (SignalId, SignalId);
+
+/// The beat that is to go to the window.
+struct Beat {
+    data: SignalId,
+    count: SignalId,
+    valid: SignalId,
+    /// All of it is in the window after this cycle.
+    done: SignalId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_rtl::{Design, simulate::Simulator};
+    use std::collections::VecDeque;
+
+    /// Bursts at random go through a link, and come out as the same tokens.
+    fn keeps_order(link: &Link) {
+        let design = Design { modules: vec![link.module()] };
+        let mut simulator = Simulator::new(&design).expect("is right");
+        let (mut wanted, mut next) = (VecDeque::new(), 0u32);
+        let mut state = 12345u32;
+        let mut random = |n: u32| {
+            state = state.wrapping_mul(1_103_515_245).wrapping_add(12345);
+            (state >> 16) % n
+        };
+        let number = |simulator: &Simulator<'_>, name: &str| simulator.get(name).and_then(Bits::to_u64).unwrap_or(0);
+        let (mut n_taken, beat_bits) = (0, index_bits(u64::from(link.beat) + 1));
+        for _ in 0..3000 {
+            let count = 1 + random(link.beat);
+            let valid = random(4) > 0;
+            let tokens: Vec<u32> = (0..count).map(|at| next.wrapping_add(at) & 0xff).collect();
+            let data = tokens.iter().rev().fold(Bits::zero(8), |all, &token| all.concat(&Bits::new(8, token)));
+            simulator.set("data_i", data.resized(8 * link.beat, false));
+            simulator.set("count_i", Bits::new(beat_bits, count));
+            simulator.set("valid_i", Bits::new(1, u32::from(valid)));
+            // A direct link shows what comes.
+            simulator.settle();
+            if valid && number(&simulator, "ready_o") == 1 {
+                wanted.extend(tokens);
+                next = next.wrapping_add(count);
+            }
+            let takes: Vec<u64> = link.taken.iter().copied().chain([0]).collect();
+            let there = number(&simulator, "there_o");
+            let take = takes[random(takes.len() as u32) as usize];
+            let take = if take <= there { take } else { 0 };
+            simulator.set("take_i", Bits::new(index_bits(u64::from(link.shown()) + 1), take));
+            simulator.settle();
+            let data = simulator.get("data_o").expect("is there").clone();
+            for at in 0..take as u32 {
+                assert_eq!(
+                    Some(data.slice(8 * u64::from(at), 8)),
+                    wanted.pop_front().map(|token: u32| Bits::new(8, token))
+                );
+                n_taken += 1;
+            }
+            simulator.clock();
+            simulator.settle();
+        }
+        assert!(n_taken > 500, "{n_taken} tokens went through");
+    }
+
+    #[test]
+    fn bursts_of_all_sizes_come_out_as_they_went_in() {
+        for (beat, taken) in [(1, vec![1, 4]), (4, vec![1, 8]), (8, vec![1, 2, 4]), (3, vec![1, 4, 7]), (6, vec![1])] {
+            for (depth, is_direct) in [(2, false), (8, false), (2, true), (4, true)] {
+                keeps_order(&Link { width: 8, beat, taken: taken.clone(), depth, is_direct });
+            }
+        }
+    }
+}

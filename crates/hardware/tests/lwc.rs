@@ -1,0 +1,151 @@
+//! Whole messages through cores with the LWC hardware API: what comes out is what the interpreter makes, and a block of a long message
+//! takes a cycle more than its rounds.
+
+use folders::Folders;
+use headrace_engine::{CollectingHost, Engine};
+use headrace_frontend::{Session, Top, elaborate};
+use headrace_hardware::{Options, lower};
+use headrace_interp::Interpreter;
+use headrace_ir::Network;
+use headrace_rtl::simulate::Simulator;
+use headrace_rtl::{Bits, verify};
+use std::path::Path;
+
+#[path = "../../frontend/tests/support/folders.rs"]
+mod folders;
+
+fn network(text: &str) -> Network {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut session = Session::new();
+    let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text.to_owned()), &[]);
+    network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics()))
+}
+
+/// What the interpreter makes of words at each input.
+fn interpreted(network: &Network, inputs: &[Vec<u32>]) -> Vec<u64> {
+    let mut engine = Interpreter::new(network.clone(), headrace_interp::Options::default()).expect("it starts");
+    let mut host = CollectingHost::default();
+    let bytes = |words: &Vec<u32>| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut waiting: Vec<Vec<u8>> = inputs.iter().map(bytes).collect();
+    let mut output = Vec::new();
+    loop {
+        let mut moved = 0;
+        for (port, words) in waiting.iter_mut().enumerate() {
+            let written = engine.write(port, words);
+            words.drain(..written * 4);
+            moved += written;
+        }
+        engine.run(None, &mut host).expect("it has no errors");
+        moved += engine.read(0, &mut output);
+        if moved == 0 {
+            break;
+        }
+    }
+    let bytes = network.outputs[0].ty.storage_bytes();
+    output.chunks(bytes).map(|token| token.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))).collect()
+}
+
+/// What the hardware makes of these words, without stalls, and the cycles in which words came that are the last of their message.
+fn simulated(network: &Network, inputs: &[Vec<u32>], n_words: usize) -> (Vec<u64>, Vec<u64>) {
+    let design = lower(network, &Options { fifo_tokens: 16, loop_levels: 36, ..Options::default() })
+        .expect("it has a place in hardware");
+    assert_eq!(verify(&design), Vec::<String>::new());
+    let mut simulator = Simulator::new(&design).expect("it is right");
+    let mut at = vec![0; inputs.len()];
+    let (mut words, mut ends) = (Vec::new(), Vec::new());
+    simulator.reset();
+    for cycle in 0..200_000 {
+        for ((port, all), at) in network.inputs.iter().zip(inputs).zip(&at) {
+            let word = all.get(*at);
+            simulator.set(&format!("{}_data_i", port.name), Bits::new(32, word.copied().unwrap_or(0)));
+            simulator.set(&format!("{}_valid_i", port.name), Bits::new(1, u32::from(word.is_some())));
+        }
+        simulator.set("Do_ready_i", Bits::new(1, 1u32));
+        simulator.settle();
+        let number = |name: &str| simulator.get(name).and_then(Bits::to_u64).expect("there is such a port");
+        for ((port, all), at) in network.inputs.iter().zip(inputs).zip(&mut at) {
+            *at += usize::from(*at < all.len() && number(&format!("{}_ready_o", port.name)) == 1);
+        }
+        if number("Do_valid_o") == 1 {
+            let word = number("Do_data_o");
+            words.push(word);
+            if word >> 32 == 1 {
+                ends.push(cycle);
+            }
+            if words.len() == n_words {
+                break;
+            }
+        }
+        simulator.clock();
+    }
+    (words, ends)
+}
+
+fn segment(kind: u32, flags: u32, bytes: u32, seed: u32) -> Vec<u32> {
+    let words = (0..bytes.div_ceil(4)).map(|at| (at + seed).wrapping_mul(2_654_435_761));
+    [(kind << 28) | (flags << 24) | bytes].into_iter().chain(words).collect()
+}
+
+/// Clock cycles from the end of one message to that of the next one, for each message, where all of what comes out is right.
+fn cycles_of_messages(name: &str, inputs: &[Vec<u32>]) -> Vec<u64> {
+    let network = network(name);
+    let wanted = interpreted(&network, inputs);
+    let (words, ends) = simulated(&network, inputs, wanted.len());
+    assert_eq!(words, wanted, "{name}");
+    ends.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+/// Blocks of the last two messages, from whose difference follows what a block takes in a long one. Messages before them are short: of a
+/// whole block, and with an end that is no block.
+const BLOCKS: [u32; 2] = [9, 17];
+
+/// Messages that are encrypted, or decrypted and refused; one of the short ones has associated data.
+fn aead(instruction: u32, nonce: u32) -> Vec<Vec<u32>> {
+    let (text, flags) = if instruction == 2 { (4, 7) } else { (5, 6) };
+    let mut pdi = vec![0x7000_0000];
+    for (bytes, ad) in [(16, 0), (39, 21), (BLOCKS[0] * 16, 0), (BLOCKS[1] * 16, 0)] {
+        pdi.push(instruction << 28);
+        pdi.extend(segment(0xd, 2, nonce, 3));
+        pdi.extend(segment(1, 2, ad, 5));
+        pdi.extend(segment(text, flags, bytes, 7));
+        if instruction == 3 {
+            pdi.extend(segment(8, 3, 16, 9));
+        }
+    }
+    let sdi = [vec![0x4000_0000], segment(0xc, 7, 16, 1)].concat();
+    vec![pdi, sdi]
+}
+
+fn cycles_of_a_block(name: &str, inputs: &[Vec<u32>]) -> u64 {
+    let cycles = cycles_of_messages(name, inputs);
+    let [.., shorter, longer] = cycles[..] else { panic!("{cycles:?}") };
+    (longer - shorter).div_ceil(u64::from(BLOCKS[1] - BLOCKS[0]))
+}
+
+#[test]
+fn ascon_takes_its_eight_rounds_and_a_cycle() {
+    let core = "ctl.parts.lwc.Aead(Encrypt = ctl.aead.ascon.AsconEncrypt(), Decrypt = ctl.aead.ascon.AsconDecrypt())";
+    assert_eq!(cycles_of_a_block(core, &aead(2, 16)), 9);
+    assert_eq!(cycles_of_a_block(core, &aead(3, 16)), 9);
+}
+
+#[test]
+fn sha256_takes_its_rounds_and_a_cycle() {
+    let mut pdi = Vec::new();
+    for bytes in [64, 150, BLOCKS[0] * 64, BLOCKS[1] * 64] {
+        pdi.push(0x8000_0000);
+        pdi.extend(segment(7, 7, bytes, 3));
+    }
+    assert_eq!(cycles_of_a_block("ctl.parts.lwc.Hash(Function = ctl.hash.sha2.Sha256())", &[pdi]), 65);
+}
+
+#[test]
+fn gcm_takes_as_long_as_its_cipher() {
+    let cipher = "Cipher = ctl.block.aes.AesEncrypt(NK = 4)";
+    let core = format!(
+        "ctl.parts.lwc.Aead(Encrypt = ctl.aead.gcm.GcmEncrypt({cipher}), Decrypt = ctl.aead.gcm.GcmDecrypt({cipher}), \
+         NONCE_BYTES = 12, NONCE_FRAMED = true, TAG_FRAMED = true)"
+    );
+    assert_eq!(cycles_of_a_block(&core, &aead(2, 12)), 11);
+    assert_eq!(cycles_of_a_block(&core, &aead(3, 12)), 11);
+}

@@ -21,29 +21,28 @@ use std::fmt::Write as _;
 pub(crate) fn headers(
     head: &str,
     name: &str,
-    title: &str,
+    title_of_all: &str,
     operations: &[(&OperationSpec, &Network)],
     leaves: &[bool],
 ) -> Vec<(String, String)> {
-    let mut of_sets: Vec<(String, Vec<(&OperationSpec, &Network)>, Vec<bool>)> = Vec::new();
-    for (&(spec, network), &leaves) in operations.iter().zip(leaves) {
+    let mut of_sets: Vec<(String, Vec<usize>)> = Vec::new();
+    for (at, (spec, _)) in operations.iter().enumerate() {
         let set = set_name(&spec.set);
-        match of_sets.iter_mut().find(|(other, ..)| *other == set) {
-            Some((_, listed, of_listed)) => {
-                listed.push((spec, network));
-                of_listed.push(leaves);
-            }
-            None => of_sets.push((set, vec![(spec, network)], vec![leaves])),
+        match of_sets.iter_mut().find(|(other, _)| *other == set) {
+            Some((_, listed)) => listed.push(at),
+            None => of_sets.push((set, vec![at])),
         }
     }
     let whole = match &of_sets[..] {
-        [(only, ..)] if only == name => None,
-        _ => Some((name.to_owned(), includes(head, name, title, of_sets.iter().map(|(set, ..)| set.as_str())))),
+        [(only, _)] if only == name => None,
+        _ => Some((name.to_owned(), includes(head, name, title_of_all, of_sets.iter().map(|(set, _)| set.as_str())))),
     };
-    let of_sets = of_sets.into_iter().map(|(set, operations, leaves)| {
-        let own = operations.first().map(|(spec, _)| format!("{}, {}", spec.title, spec.set));
-        let title = own.filter(|_| whole.is_some()).unwrap_or_else(|| title.to_owned());
-        let text = header_of(head, &set, &title, &operations, Contexts::Fast(&leaves));
+    let of_sets = of_sets.into_iter().map(|(set, listed)| {
+        let own: Vec<(&OperationSpec, &Network)> = listed.iter().map(|&at| operations[at]).collect();
+        let leaves: Vec<bool> = listed.iter().map(|&at| leaves[at]).collect();
+        let title = own.first().map(|(spec, _)| format!("{}, {}", spec.title, spec.set));
+        let title = title.filter(|_| whole.is_some()).unwrap_or_else(|| title_of_all.to_owned());
+        let text = header_of(head, &set, &title, &own, Contexts::Fast(&leaves));
         (set, text)
     });
     let of_sets: Vec<(String, String)> = of_sets.collect();
@@ -86,7 +85,9 @@ impl Contexts<'_> {
             Contexts::Fast(leaves) => {
                 let key = match key_room(spec, leaves[at]) {
                     0 => String::new(),
-                    room => format!("    uint8_t key[{room}]; /* leads back to fast code where a message has left it */\n"),
+                    room => {
+                        format!("    uint8_t key[{room}]; /* leads back to fast code where a message has left it */\n")
+                    }
                 };
                 (network_prefix(spec), format!("    struct headrace_message message;\n{key}"))
             }

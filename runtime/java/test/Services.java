@@ -39,7 +39,8 @@ public final class Services {
         List<AlgorithmParameterSpec> specs = new ArrayList<>();
         if (iv(answer) instanceof IvParameterSpec plain) {
             specs.add(plain);
-            specs.add(new GCMParameterSpec(128, plain.getIV()));
+            byte[] tag = answer.find("TAG") != null ? answer.find("TAG") : answer.find("TAG_IN");
+            specs.add(new GCMParameterSpec(tag == null ? 128 : 8 * tag.length, plain.getIV()));
             if (plain.getIV().length == 12) {
                 specs.add(new ChaCha20ParameterSpec(plain.getIV(), 0));
             }

@@ -31,7 +31,6 @@ fn operands(gate: &Gate) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::circuit::text;
 
     /// First all products of two inputs, then sums of them, which begin with the last: more values than registers.
     fn wide() -> Circuit {

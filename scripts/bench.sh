@@ -20,6 +20,9 @@ if command -v nvcc >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1; then
 fi
 "$headrace" bench threads compile --json bench/results/threads.json
 "$headrace" bench referee --json bench/results/referee.json --html bench/results/referee.html
+# Short messages and messages in pieces; they are among the rows of the referee, too.
+"$headrace" bench sha256 hmac-sha256 aes128-ctr chacha20 aes128-gcm aes256-gcm chacha20-poly1305 --pairs 9 \
+    --json bench/results/pieces.json
 "$headrace" synth --install
 scripts/hardware.sh "$headrace" 5 bench/results/hardware.json
 scripts/docs.sh "$headrace"

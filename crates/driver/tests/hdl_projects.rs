@@ -56,7 +56,10 @@ fn cores_with_the_lwc_hardware_api_play_their_messages() {
         let project = folder.build(target, &[set, "--shape", "lwc"]);
         let core = std::fs::read_to_string(project.join("lwc.core")).expect("there is one");
         assert!(core.contains("toplevel: LWC_tb") && core.contains("kat/pdi.txt"), "{core}");
-        if is_here {
+        // GHDL takes minutes for all messages: here it only takes the core. scripts/lwc.sh plays them on it.
+        if is_here && target == "vhdl" {
+            folder.run_in(&project, Command::new("make").args(["-s", "build/lwc/analysed"]));
+        } else if is_here {
             let said = tested(&folder, &project, &["SEED=3", "STALL=20"]);
             assert!(said.contains("operation lwc: "), "{said}");
         }

@@ -168,7 +168,8 @@ fn three_sets_have_little_text_and_small_contexts() {
     assert_eq!(of_many.len(), 3, "{members}");
     folder.run(Command::new("ar").arg("d").arg(&archive).args(&of_many));
     assert_eq!(text_of(&folder, ALL, &[&source, &archive]), whole);
-    assert!(seal <= 4352 && open <= 4352 && hash <= 672 && mac <= 6784, "{said}");
+    // Among them is the key, of at most 64 bytes, with which a context comes back to fast code.
+    assert!(seal <= 4384 && open <= 4384 && hash <= 672 && mac <= 6848, "{said}");
 }
 
 #[test]

@@ -95,15 +95,15 @@ static uint8_t *key_of(const struct headrace_operation *op, struct headrace_mess
     return (uint8_t *)message + op->key_at;
 }
 
-/* A key that there is no room for is not held. */
+/* A key that there is no room for is not held. Nothing is left of the one before. */
 static void hold_key(const struct headrace_operation *op, struct headrace_message *message, const uint8_t *key, size_t key_bytes) {
     if (op->key_room == 0) {
         return;
     }
     message->key_is_there = key_bytes <= op->key_room;
     message->key_bytes = message->key_is_there ? (uint8_t)key_bytes : 0;
-    for (size_t i = 0; i < message->key_bytes; i++) {
-        key_of(op, message)[i] = key[i];
+    for (size_t i = 0; i < op->key_room; i++) {
+        key_of(op, message)[i] = i < message->key_bytes ? key[i] : 0;
     }
 }
 

@@ -8,14 +8,12 @@
 use crate::catalog::{Framing, OperationSpec};
 use crate::instantiation::Instantiation;
 use crate::manifest::Shape;
+use crate::sizes::USUAL_NONCE_BYTES;
 use crate::{PortSpec, Role};
 use std::fmt::Write as _;
 
 /// Most bytes of a segment. Strings of messages that are made here are segments, each of them.
 pub const MAX_SEGMENT_BYTES: usize = 0xffff;
-
-/// The length of nonces where several are legal: RFC 5116, section 3.2, recommends it.
-const USUAL_NONCE_BYTES: u64 = 12;
 
 /// Instructions and status words, in the top four bits.
 const ENCRYPT: u32 = 0x2;

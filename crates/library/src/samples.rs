@@ -6,6 +6,7 @@
 use crate::catalog::{Framing, OperationSpec};
 use crate::framing::{Message, MessageWriter, PortData, Tokens};
 use crate::ports::{PortSpec, Role};
+use crate::sizes::USUAL_NONCE_BYTES;
 
 /// Messages one after another, whole or in parts, and of each part the tokens of each input port.
 pub type Stream = Vec<Vec<Vec<u128>>>;
@@ -322,9 +323,6 @@ const BESIDE_MESSAGES: usize = 3;
 /// How many lengths further that of the next message is.
 const STEP: usize = 5;
 
-/// Bytes of a nonce where it may have any number.
-const NONCE_BYTES: u64 = 12;
-
 /// Of so many messages in pieces one is tried as the first: the first tells what comes before texts, not how they are cut.
 const FIRST_PIECES: usize = 11;
 
@@ -345,7 +343,7 @@ fn may_be_empty(port: &PortSpec) -> bool {
 fn other_nonce(spec: &OperationSpec) -> Option<u64> {
     let sizes = &spec.input(Role::Nonce)?.sizes;
     let most = sizes.max().min(spec.block_bytes.unwrap_or(MOST_REMAINDERS));
-    (sizes.allows(NONCE_BYTES) && sizes.allows(most) && most != NONCE_BYTES).then_some(most)
+    (sizes.allows(USUAL_NONCE_BYTES) && sizes.allows(most) && most != USUAL_NONCE_BYTES).then_some(most)
 }
 
 /// Everything about the message of a turn but its input; `plain` ones have no string beside it that may be left out.
@@ -357,10 +355,9 @@ fn head(spec: &OperationSpec, block: u64, turn: usize, beside: Option<u64>, kind
         if matches!(port.role, Role::Input | Role::Rekey | Role::Decrypt | Role::Blocks | Role::Reseed) {
             continue;
         }
-        // Protocols have nonces of 12 bytes wherever they may (RFC 5116, section 3.2).
         let legal = match port.role {
-            Role::Nonce if port.sizes.allows(NONCE_BYTES) => {
-                vec![other_nonce(spec).filter(|_| kind.other_nonce && turn % 4 != 3).unwrap_or(NONCE_BYTES)]
+            Role::Nonce if port.sizes.allows(USUAL_NONCE_BYTES) => {
+                vec![other_nonce(spec).filter(|_| kind.other_nonce && turn % 4 != 3).unwrap_or(USUAL_NONCE_BYTES)]
             }
             _ if plain && may_be_empty(port) => vec![0],
             _ if may_be_empty(port) && beside.is_some() => beside.into_iter().collect(),

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Bytes of the nonces that protocols take wherever they may: RFC 5116, section 3.2.
+pub(crate) const USUAL_NONCE_BYTES: u64 = 12;
+
 /// One bound of a size in a manifest: a number of bytes, or the block of the cipher that a mode is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {

@@ -97,7 +97,7 @@ pub fn of_operations(
             Ok(mut emitted) => {
                 // What calls a network stands where compilers see through its table.
                 let source = emitted.entry(format!("{prefix}.c")).or_default();
-                source.extend(shape::source(spec, network, shape::Front::PLAIN).into_bytes());
+                source.extend(shape::source(spec, network, shape::CalledNetwork::PLAIN).into_bytes());
                 files.extend(emitted);
             }
             Err(found) => problems.extend(found),

@@ -89,8 +89,8 @@ pub fn of_operations(
     // A provider gets one message at a time, and has operations by the dozen: how fast they are is up to their loops.
     // Providers have one message at a time, so that there is one file of each network.
     let own = Options { many: false, brief: true, ..options.clone() };
-    let described = |spec: &OperationSpec, network: &Network, front: shape::Front| {
-        debug_assert_eq!(front.part, shape::Part::All);
+    let described = |spec: &OperationSpec, network: &Network, called: shape::CalledNetwork| {
+        debug_assert_eq!(called.part, shape::Part::All);
         shape::described(spec, network)
     };
     let mut files = networks(operations, &own, on_operation, &crate::c::project::network_prefix, &described)?.files;

@@ -132,7 +132,7 @@ pub(crate) fn networks(
     options: &Options,
     on_operation: &OnOperation<'_>,
     prefix: &(dyn Fn(&OperationSpec) -> String + Sync),
-    behind: &dyn Fn(&OperationSpec, &Network, shape::Front) -> String,
+    behind: &dyn Fn(&OperationSpec, &Network, shape::CalledNetwork) -> String,
 ) -> Result<Networks, Vec<Diagnostic>> {
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let held = held::held(spec, network).map(Arc::new);
@@ -156,13 +156,14 @@ pub(crate) fn networks(
             Ok(mut emission) => {
                 let of_many = emission.files.get_mut(&file_of_many(&prefix(spec)));
                 let part = if of_many.is_some() { shape::Part::OfOne } else { shape::Part::All };
-                let front = shape::Front { part, leaves: emission.leaves, take_whole: emission.take_whole.as_deref() };
+                let called =
+                    shape::CalledNetwork { part, leaves: emission.leaves, take_whole: emission.take_whole.as_deref() };
                 if let Some(source) = of_many {
-                    let front = shape::Front { part: shape::Part::OfMany, ..front };
-                    source.extend(behind(spec, network, front).into_bytes());
+                    let called = shape::CalledNetwork { part: shape::Part::OfMany, ..called };
+                    source.extend(behind(spec, network, called).into_bytes());
                 }
                 let source = emission.files.entry(format!("{}.c", prefix(spec))).or_default();
-                source.extend(behind(spec, network, front).into_bytes());
+                source.extend(behind(spec, network, called).into_bytes());
                 printed.leaves.push(emission.leaves);
                 add_kernels(&mut emission, options);
                 printed

@@ -331,10 +331,10 @@ fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
     format!("uint32_t {op}_many(\n    {})", listed.join(",\n    "))
 }
 
-/// What functions of an operation stand behind.
+/// What is known of the printed network that the functions of an operation call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Front<'a> {
-    /// Which of them stand there.
+pub(crate) struct CalledNetwork<'a> {
+    /// Which of the functions stand in its file.
     pub(crate) part: Part,
     /// Whether the network may leave its automaton.
     pub(crate) leaves: bool,
@@ -342,7 +342,7 @@ pub(crate) struct Front<'a> {
     pub(crate) take_whole: Option<&'a str>,
 }
 
-impl Front<'static> {
+impl CalledNetwork<'static> {
     /// A network that has no automaton to leave.
     pub(crate) const PLAIN: Self = Self { part: Part::All, leaves: false, take_whole: None };
 }
@@ -370,22 +370,22 @@ pub(crate) enum Part {
 }
 
 /// Functions of an operation, to be put behind its network.
-pub(crate) fn source(spec: &OperationSpec, network: &Network, front: Front) -> String {
-    let part = front.part;
+pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetwork) -> String {
+    let part = called.part;
     let set = set_name(&spec.set);
     let mut text = format!("\n#include \"{set}.h\"\n#include \"headrace_whole.h\"\n");
     let op = operation_prefix(spec);
     if part == Part::All && functions(spec).contains(&Function::Many) {
         let _ = writeln!(text, "#define {}_streams NULL", network_prefix(spec));
     }
-    table(&mut text, "static ", &op, spec, network, key_room(spec, front.leaves));
+    table(&mut text, "static ", &op, spec, network, key_room(spec, called.leaves));
     let wanted = |function: &Function| match part {
         Part::All => true,
         Part::OfOne => *function != Function::Many,
         Part::OfMany => *function == Function::Many,
     };
     for function in functions(spec).into_iter().filter(wanted) {
-        body(&mut text, &op, spec, function, front.take_whole);
+        body(&mut text, &op, spec, function, called.take_whole);
     }
     if part == Part::OfMany {
         return text;

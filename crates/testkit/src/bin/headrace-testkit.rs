@@ -2,13 +2,14 @@
 
 use headrace::toolchains;
 use headrace_targets::toolchain;
+use headrace_testkit::automata::{self, Extent};
 use headrace_testkit::benchmark_source;
 use headrace_testkit::corpus::mutate;
 use headrace_testkit::corpus::survey::Survey;
 use headrace_testkit::differential::judge::{self, Work};
 use headrace_testkit::differential::native::Native;
 use headrace_testkit::differential::program;
-use headrace_testkit::differential::supervise::{self, Campaign};
+use headrace_testkit::differential::supervise;
 use headrace_testkit::generate::{Cuts, Knobs, generate};
 use headrace_testkit::peers;
 use headrace_testkit::printed::{self, campaign, names};
@@ -46,6 +47,8 @@ usage: headrace-testkit COMMAND
   automata [SET…] [OPTIONS]   control automata, printed and read again, on known answers of the library against what these say
     --answers N            known answers of each operation (default: all)
     --bytes N              the longest message (default 4096)
+    --seconds S            begins no further answer of an operation after so long
+    --results FILE         where a line goes for each operation; those that have one are not compared again
     --random N             as many random networks against the interpreter, in the place of the library
     --seed S               of the first one (default 0)
   sanitize [OPTIONS]       the same as differential --sanitize --cases 200
@@ -128,26 +131,29 @@ fn absolute(path: &str) -> Result<PathBuf, String> {
 }
 
 fn automata(words: &[&str]) -> Result<ExitCode, String> {
-    let (mut sets, mut answers, mut bytes, mut random, mut seed) = (Vec::new(), usize::MAX, 4096, None, 0);
+    let mut campaign = automata::campaign::Campaign { sets: Vec::new(), extent: Extent::default(), results: None };
+    let (mut random, mut seed) = (None, 0);
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
         match word {
-            "--answers" => answers = number(value()?)?,
-            "--bytes" => bytes = number(value()?)?,
+            "--answers" => campaign.extent.answers = number(value()?)?,
+            "--bytes" => campaign.extent.bytes = number(value()?)?,
+            "--seconds" => campaign.extent.time = time(value()?, 1.0)?,
+            "--results" => campaign.results = Some(absolute(value()?)?.into()),
             "--random" => random = Some(number::<u64>(value()?)?),
             "--seed" => seed = number(value()?)?,
             _ if word.starts_with('-') => return Err(format!("unknown option {word}\n{USAGE}")),
-            set => sets.push(set.to_owned()),
+            set => campaign.sets.push(set.to_owned()),
         }
     }
-    if random.is_some() && !sets.is_empty() {
-        return Err(format!("parameter sets and --random exclude each other\n{USAGE}"));
+    if random.is_some() && (!campaign.sets.is_empty() || campaign.results.is_some()) {
+        return Err(format!("--random excludes parameter sets and results\n{USAGE}"));
     }
     // The evaluator nests as values do.
     let compare = move || match random {
         Some(cases) => random_automata(seed, cases),
-        None => automata_of_the_library(&sets, bytes, answers),
+        None => automata_of_the_library(&campaign),
     };
     let thread = std::thread::Builder::new().stack_size(1 << 29).spawn(compare).map_err(|error| error.to_string())?;
     thread.join().map_err(|_| "the comparison ended by itself".to_owned())?
@@ -156,7 +162,7 @@ fn automata(words: &[&str]) -> Result<ExitCode, String> {
 fn random_automata(seed: u64, cases: u64) -> Result<ExitCode, String> {
     let (mut automata, mut failed) = (0, 0);
     for seed in seed..seed.saturating_add(cases) {
-        match headrace_testkit::automata::random(seed) {
+        match automata::random(seed) {
             Ok(had_one) => automata += u64::from(had_one),
             Err(why) => {
                 failed += 1;
@@ -168,43 +174,10 @@ fn random_automata(seed: u64, cases: u64) -> Result<ExitCode, String> {
     Ok(if failed == 0 && automata > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn automata_of_the_library(sets: &[String], bytes: usize, answers: usize) -> Result<ExitCode, String> {
-    let root = Path::new(".");
-    let shipped = peers::library::Shipped::read(root)?;
-    let known = |set: &String| shipped.library.operations().iter().any(|spec| spec.set == *set);
-    if let Some(set) = sets.iter().find(|set| !known(set)) {
-        return Err(format!("no parameter set is called `{set}`; `headrace list primitives` shows them"));
-    }
-    let (mut n, mut all, mut left, mut without, mut failed) = (0, 0, 0, 0, 0);
-    for spec in shipped.library.operations().iter().filter(|spec| sets.is_empty() || sets.contains(&spec.set)) {
-        match headrace_testkit::automata::operation(&shipped, root, spec, bytes, answers) {
-            Ok(Some(compared)) => {
-                println!(
-                    "{}: {} states, {} answers, left in {}",
-                    spec.full_name(),
-                    compared.states,
-                    compared.answers,
-                    compared.left
-                );
-                n += 1;
-                all += compared.answers;
-                left += compared.left;
-            }
-            Ok(None) => {
-                println!("{}: no automaton", spec.full_name());
-                without += 1;
-            }
-            Err(why) => {
-                println!("{}: FAILED: {why}", spec.full_name());
-                failed += 1;
-            }
-        }
-    }
-    println!(
-        "{n} automata the same when they are read again, {all} answers right, {left} of them with states that are left; \
-         {without} operations without automaton, {failed} failed"
-    );
-    Ok(if failed == 0 && all > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+fn automata_of_the_library(campaign: &automata::campaign::Campaign) -> Result<ExitCode, String> {
+    let summary = automata::campaign::campaign(campaign, Path::new("."), &mut |line| println!("{line}"))?;
+    println!("{summary}");
+    Ok(if summary.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn survey(dir: &str, words: &[&str]) -> Result<ExitCode, String> {
@@ -558,7 +531,7 @@ impl Options {
         if self.threads {
             judge_options.push("--threads".to_owned());
         }
-        let campaign = Campaign {
+        let campaign = supervise::Campaign {
             program,
             first_seed: self.seed,
             cases: self.cases.or(if self.time.is_some() { None } else { Some(2000) }),

@@ -5,6 +5,8 @@
 //! operations of the library on their known answers, and random networks. Where an automaton ends in a state that nobody
 //! explored, the interpreter goes on from the beginning, and what has come out already is passed over.
 
+pub mod campaign;
+
 use crate::differential::{Stopped, difference, interpreted, observe, program};
 use crate::generate::{Cuts, Knobs, generate};
 use crate::peers::library::Shipped;
@@ -29,6 +31,7 @@ use num_bigint::{BigInt, Sign};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Transitions of one run of a random network: not all of them end.
 const MOST_TRANSITIONS: u64 = 20_000;
@@ -182,6 +185,24 @@ fn stored(value: u128, ty: headrace_ir::Scalar) -> Vec<u8> {
     extended.to_le_bytes()[..ty.storage_bytes()].to_vec()
 }
 
+/// How much of an operation is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// The longest message, in bytes.
+    pub bytes: usize,
+    /// Known answers at most, from the first to the last.
+    pub answers: usize,
+    /// Begins no further answer after this.
+    pub time: Duration,
+}
+
+impl Default for Extent {
+    /// All answers of at most 4 KiB, however long that takes.
+    fn default() -> Self {
+        Extent { bytes: 4096, answers: usize::MAX, time: Duration::MAX }
+    }
+}
+
 /// What was compared of an operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compared {
@@ -191,10 +212,11 @@ pub struct Compared {
     pub answers: usize,
     /// Those for which the automaton was left.
     pub left: usize,
+    /// Known answers that there was no time for.
+    pub missing: usize,
 }
 
-/// Compares the automaton of an operation's first variant with known answers of at most so many bytes, and at most so
-/// many of them. `None` where it has no automaton.
+/// Compares the automaton of an operation's first variant with its known answers. `None` where it has no automaton.
 ///
 /// # Errors
 ///
@@ -203,8 +225,7 @@ pub fn operation(
     shipped: &Shipped,
     root: &Path,
     spec: &OperationSpec,
-    most_bytes: usize,
-    most_answers: usize,
+    extent: Extent,
 ) -> Result<Option<Compared>, String> {
     let Some(variant) = spec.variants.first() else { return Ok(None) };
     let network = shipped.network(spec, &variant.name)?;
@@ -215,9 +236,14 @@ pub fn operation(
     }
     let automaton = read_again(&automaton)?;
     let mut compared = Compared { states: automaton.states.len(), ..Compared::default() };
-    let all = answers(shipped, root, spec, most_bytes)?;
-    let step = all.len().div_ceil(most_answers.max(1)).max(1);
+    let all = answers(shipped, root, spec, extent.bytes)?;
+    let step = all.len().div_ceil(extent.answers.max(1)).max(1);
+    let begun = Instant::now();
     for case in all.iter().step_by(step) {
+        if begun.elapsed() > extent.time {
+            compared.missing += 1;
+            continue;
+        }
         let leaves = Cell::new(false);
         let verdict = case.perform(spec, |call| {
             let CallInput::Message(message) = &call.input else { return Err("a part".to_owned()) };

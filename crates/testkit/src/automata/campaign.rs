@@ -1,0 +1,173 @@
+//! A resumable campaign over the library's control automata: each operation's through text, reader and evaluator, with a
+//! record that a later run goes on from.
+//!
+//! The results are a file of JSON, a line for each operation that is done; an operation that has a line is not compared again. They
+//! are of the compiler that wrote them: for another one, begin another file.
+
+use super::{Compared, Extent, operation};
+use crate::peers::library::Shipped;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The parameter sets; none: all.
+    pub sets: Vec<String>,
+    /// How much of each operation.
+    pub extent: Extent,
+    /// Where a line goes for each operation; those that it has already are not compared again.
+    pub results: Option<PathBuf>,
+}
+
+/// What became of the operations of a campaign, those of earlier runs included.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Summary {
+    /// Operations whose automata are the same when they are read again.
+    pub automata: usize,
+    /// Known answers that the evaluator gave.
+    pub answers: usize,
+    /// Of those, the ones for which a state was left.
+    pub left: usize,
+    /// Known answers that there was no time for.
+    pub missing: usize,
+    /// Operations without automaton.
+    pub without: usize,
+    /// Operations whose automata are wrong.
+    pub failed: usize,
+}
+
+impl Summary {
+    /// Whether something was compared, and nothing failed.
+    pub fn passed(&self) -> bool {
+        self.failed == 0 && self.answers > 0
+    }
+
+    fn add(&mut self, row: &Value) {
+        let count = |name: &str| row[name].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        self.automata += usize::from(row["verdict"] == "passed");
+        self.without += usize::from(row["verdict"] == "no automaton");
+        self.failed += usize::from(row["verdict"] == "failed");
+        self.answers += count("answers");
+        self.left += count("left");
+        self.missing += count("missing");
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Summary { automata, answers, left, missing, without, failed } = self;
+        write!(
+            f,
+            "{automata} automata the same when they are read again, {answers} answers right, {left} of them with states that \
+             are left, {missing} without time for them; {without} operations without automaton, {failed} failed"
+        )
+    }
+}
+
+/// Compares the operations that have no result yet, and says one after the other what became of it. Gives the sum of all.
+///
+/// # Errors
+///
+/// A parameter set that there is none of, a library that cannot be read, results that cannot be read or written.
+pub fn campaign(campaign: &Campaign, root: &Path, say: &mut dyn FnMut(&str)) -> Result<Summary, String> {
+    let shipped = Shipped::read(root)?;
+    let known = |set: &String| shipped.library.operations().iter().any(|spec| spec.set == *set);
+    if let Some(set) = campaign.sets.iter().find(|set| !known(set)) {
+        return Err(format!("no parameter set is called `{set}`; `headrace list primitives` shows them"));
+    }
+    let mut rows = campaign.results.as_deref().map_or_else(|| Ok(HashMap::new()), read)?;
+    let mut summary = Summary::default();
+    let is_asked = |set: &String| campaign.sets.is_empty() || campaign.sets.contains(set);
+    for spec in shipped.library.operations().iter().filter(|spec| is_asked(&spec.set)) {
+        let name = spec.full_name();
+        let row = match rows.remove(&name) {
+            Some(row) => row,
+            None => {
+                let row = row(&name, operation(&shipped, root, spec, campaign.extent));
+                say(&sentence(&row));
+                if let Some(results) = &campaign.results {
+                    append(results, &row)?;
+                }
+                row
+            }
+        };
+        summary.add(&row);
+    }
+    Ok(summary)
+}
+
+/// The results of earlier runs by operation. A line that was cut off is none.
+fn read(results: &Path) -> Result<HashMap<String, Value>, String> {
+    let text = match std::fs::read_to_string(results) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashMap::new()),
+        Err(error) => return Err(format!("{}: {error}", results.display())),
+    };
+    let rows = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    Ok(rows.filter_map(|row| Some((row["operation"].as_str()?.to_owned(), row))).collect())
+}
+
+fn append(results: &Path, row: &Value) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", results.display());
+    let mut out = OpenOptions::new().create(true).append(true).open(results).map_err(failed)?;
+    // Behind a line that was cut off, on one of its own.
+    let is_cut = std::fs::read(results).map_err(failed)?.last().is_some_and(|&last| last != b'\n');
+    writeln!(out, "{}{row}", if is_cut { "\n" } else { "" }).map_err(failed)
+}
+
+/// The result of an operation as data.
+fn row(name: &str, outcome: Result<Option<Compared>, String>) -> Value {
+    match outcome {
+        Ok(Some(Compared { states, answers, left, missing })) => json!({
+            "operation": name, "verdict": "passed", "states": states, "answers": answers, "left": left, "missing": missing,
+        }),
+        Ok(None) => json!({ "operation": name, "verdict": "no automaton" }),
+        Err(why) => json!({ "operation": name, "verdict": "failed", "why": why }),
+    }
+}
+
+/// And in words.
+fn sentence(row: &Value) -> String {
+    let name = row["operation"].as_str().unwrap_or_default();
+    match row["verdict"].as_str() {
+        Some("passed") => {
+            let missing = match row["missing"].as_u64() {
+                None | Some(0) => String::new(),
+                Some(missing) => format!(", no time for {missing}"),
+            };
+            format!("{name}: {} states, {} answers, left in {}{missing}", row["states"], row["answers"], row["left"])
+        }
+        Some("no automaton") => format!("{name}: no automaton"),
+        _ => format!("{name}: FAILED: {}", row["why"].as_str().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_earlier_runs_count_and_are_not_compared_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = folder.path().join("results.jsonl");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let extent = Extent { bytes: 64, answers: 3, ..Extent::default() };
+        let asked = Campaign { sets: vec!["hex".to_owned()], extent, results: Some(results.clone()) };
+        let mut said = Vec::new();
+        let first = campaign(&asked, &root, &mut |line| said.push(line.to_owned())).expect("it runs");
+        assert!(first.passed() && said.len() == 2, "{said:?}");
+        // Stopped while a line was written: that operation is compared again.
+        let text = std::fs::read_to_string(&results).expect("results");
+        std::fs::write(&results, &text[..text.len() - 10]).expect("results");
+        let mut again = Vec::new();
+        let second = campaign(&asked, &root, &mut |line| again.push(line.to_owned())).expect("it goes on");
+        assert_eq!((&again[..], second.answers), (&said[1..], first.answers));
+        let third = campaign(&asked, &root, &mut |line| panic!("{line} again")).expect("it has all");
+        assert_eq!(third.answers, first.answers);
+    }
+}

@@ -152,33 +152,3 @@ pub(crate) fn sentence(text: &str) -> String {
     let first = letters.next().map_or(String::new(), |first| first.to_uppercase().to_string());
     (first + letters.as_str()).replace('\n', " ").replace("*/", "* /")
 }
-
-/// Whether an expression stands in parentheses that belong together. There are no texts in it.
-pub(crate) fn is_enclosed(text: &str) -> bool {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at > 0 && at + 1 == text.len();
-        }
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_enclosed;
-
-    #[test]
-    fn parentheses_that_belong_together_enclose() {
-        assert!(is_enclosed("(a + b)"));
-        assert!(is_enclosed("((a) + (b))"));
-        assert!(!is_enclosed("(a) + (b)"));
-        assert!(!is_enclosed("a"));
-        assert!(!is_enclosed(""));
-    }
-}

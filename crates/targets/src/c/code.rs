@@ -2,7 +2,7 @@
 //! expressions read.
 
 pub mod node;
-mod places;
+pub mod places;
 pub mod value;
 pub mod wide;
 
@@ -424,11 +424,10 @@ pub fn stored(value: &Value, scalar: Scalar) -> String {
         Scalar::Int(ty) if ty.width <= 64 && value.constant.is_none() => {
             let element = ctype::element(scalar);
             // Names and elements have their type, calls return theirs; the rest was computed in `int` or wider.
-            let computed = !matches!(value.binding, Binding::Primary);
-            if computed && !value.text.starts_with(&format!("({element})")) {
-                value.cast(element, value.kind).text
-            } else {
-                value.text.clone()
+            match value.binding {
+                Binding::Primary => value.text.clone(),
+                Binding::Cast(ty) if ty == element => value.text.clone(),
+                _ => value.cast(element, value.kind).text,
             }
         }
         _ => value.text.clone(),

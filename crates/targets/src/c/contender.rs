@@ -52,9 +52,11 @@ impl Help {
         }
     }
 
-    /// Statements for one message: `plain` are the arguments of the function for a message, `helped` with `&helpers`
-    /// among them.
-    fn message(self, op: &str, plain: &str, helped: &str) -> String {
+    /// Statements for one message: `strings` are the arguments of the function for a message, each behind a comma, without the
+    /// context.
+    fn message(self, op: &str, strings: &str) -> String {
+        let plain = format!("&context->operation{strings}");
+        let helped = format!("&context->operation, &helpers{strings}");
         match self {
             Help::Threads => format!(
                 "    if (context->n_threads > 1) {{\n        const struct headrace_helpers helpers = headrace_threads(context->n_threads);\n        \
@@ -232,7 +234,7 @@ fn body(spec: &OperationSpec, op: &str, help: Help) -> String {
     let text_bytes = if verifies { "n_bytes - PEER_TAG_BYTES" } else { "n_bytes" };
     let has_output = spec.output(Role::Output).is_some();
     let has_tag = spec.output(Role::Tag).is_some();
-    let mut arguments = String::from("&context->operation");
+    let mut arguments = String::new();
     // The functions of a project take strings in the order of the roles; the key was given before.
     for role in Role::ALL.into_iter().filter(|role| !role.is_control() && *role != Role::Key) {
         let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
@@ -251,13 +253,12 @@ fn body(spec: &OperationSpec, op: &str, help: Help) -> String {
             _ => ", NULL, 0",
         });
     }
-    let helped = arguments.replacen("&context->operation", "&context->operation, &helpers", 1);
     let mut text = format!("    size_t text_bytes = {text_bytes}, out_bytes = 0, tag_bytes = 0, none_bytes = 0;\n");
     if has_tag && has_output {
         text.push_str("    size_t out_bytes_expected = text_bytes;\n");
     }
     text.push_str("    (void)none_bytes;\n");
-    text.push_str(&help.message(op, &arguments, &helped));
+    text.push_str(&help.message(op, &arguments));
     text.push_str("    return out_bytes + tag_bytes;\n");
     text
 }

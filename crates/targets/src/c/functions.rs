@@ -1,5 +1,6 @@
 //! The C functions of an actor: its procedures, and the guard and body of each action.
 
+use super::code::places::Pointer;
 use super::code::{Code, stored};
 use super::ctype;
 use super::inlined;
@@ -339,17 +340,17 @@ fn emit_output(code: &mut Code<'_>, output: &Output, pointer: &str, port: Scalar
             OutputValue::List { place, convert } => {
                 let from_scalar = code.type_of(place.root).element;
                 let n = output.repeat.unwrap_or(1) as usize;
-                let list = code.list(place);
+                let list = code.list_pointer(place);
                 if names == 1 && convert.is_none() {
                     let element = ctype::element(port);
                     let elements = n as u64 * u64::from(words);
-                    code.line(&format!("memcpy({pointer}, {list}, {elements} * sizeof({element}));"));
+                    code.line(&format!("memcpy({pointer}, {}, {elements} * sizeof({element}));", list.text));
                 } else if names == 1 {
-                    code.convert_list(pointer, port, &list, from_scalar, n);
+                    code.convert_list(&Pointer::named(pointer), port, &list, from_scalar, n);
                 } else {
                     let i = code.temporary("i");
                     code.open(&format!("for (size_t {i} = 0; {i} < {n}; {i}++) {{"));
-                    let base = if list.starts_with('&') { format!("({list})") } else { list };
+                    let base = list.base();
                     let source = match ctype::words(from_scalar) {
                         1 => format!("{base}[{i}]"),
                         have => format!("&{base}[{have} * {i}]"),

@@ -1,6 +1,7 @@
 //! Statements.
 
 use super::code::node::{Node, index_proven};
+use super::code::places::Pointer;
 use super::code::value::{Kind, Value, round_real, wrap_value};
 use super::code::wide::exact_words;
 use super::code::{Code, stored};
@@ -104,9 +105,9 @@ impl Code<'_> {
     fn copy(&mut self, target: &Place, source: &Place, convert: Option<Scalar>) {
         let source_type = self.type_of(source.root).after_indices(source.indices.len());
         let target_scalar = self.type_of(target.root).element;
-        let from = self.list(source);
-        let to = self.list(target);
-        if from == to {
+        let from = self.list_pointer(source);
+        let to = self.list_pointer(target);
+        if from.text == to.text {
             return;
         }
         let n = source_type.len();
@@ -125,6 +126,7 @@ impl Code<'_> {
                     };
                 let elements = n as u64 * u64::from(ctype::words(source_type.element));
                 let element = ctype::element(source_type.element);
+                let (to, from) = (to.text, from.text);
                 self.line(&format!("{function}({to}, {from}, {elements} * sizeof({element}));"));
             }
             Some(_) => self.convert_list(&to, target_scalar, &from, source_type.element, n),
@@ -132,10 +134,9 @@ impl Code<'_> {
     }
 
     /// Copies `n` elements with conversion from one scalar type to another.
-    pub fn convert_list(&mut self, to: &str, to_scalar: Scalar, from: &str, from_scalar: Scalar, n: usize) {
+    pub fn convert_list(&mut self, to: &Pointer, to_scalar: Scalar, from: &Pointer, from_scalar: Scalar, n: usize) {
         let i = self.temporary("i");
-        let bracket = |text: &str| if text.starts_with('&') { format!("({text})") } else { text.to_owned() };
-        let (to, from) = (bracket(to), bracket(from));
+        let (to, from) = (to.base(), from.base());
         self.open(&format!("for (size_t {i} = 0; {i} < {n}; {i}++) {{"));
         let at = |base: &str, scalar: Scalar| match ctype::words(scalar) {
             1 => format!("{base}[{i}]"),
@@ -567,10 +568,10 @@ impl Code<'_> {
                     self.close("}");
                     return;
                 }
-                if let ExprKind::String(text) = &piece.value.kind {
-                    if !text.is_empty() {
-                        let literal = ctype::text_literal(text);
-                        self.line(&format!("hr_print(control, {literal}, {});", text.len()));
+                if let ExprKind::String(string) = &piece.value.kind {
+                    if !string.is_empty() {
+                        let literal = ctype::text_literal(string);
+                        self.line(&format!("hr_print(control, {literal}, {});", string.len()));
                     }
                     return;
                 }

@@ -1,7 +1,6 @@
 //! Places and expressions.
 
 use super::name;
-use crate::braces::is_enclosed;
 use headrace_program::{BinaryOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp};
 
 /// What expressions of a function are printed with.
@@ -51,7 +50,9 @@ pub(super) fn constant(value: u64, ty: Type) -> String {
     let text = item(value, ty);
     match ty {
         Type::U8 | Type::U16 | Type::I8 | Type::I16 => format!("{}{{{}}}", ctype(ty), ty.extend(value) as i64),
-        _ if text.starts_with('-') => format!("({text})"),
+        // The least of a type has a name.
+        Type::I32 if i32::MIN < value as i32 && (value as i32) < 0 => format!("({text})"),
+        Type::I64 if i64::MIN < value as i64 && (value as i64) < 0 => format!("({text})"),
         _ => text,
     }
 }
@@ -88,17 +89,7 @@ impl Scope<'_> {
     /// An expression that may stand anywhere.
     pub(super) fn operand(&self, expr: &Expr) -> String {
         let text = self.expr(expr);
-        let plain = match &expr.kind {
-            ExprKind::Constant(_)
-            | ExprKind::Read(_)
-            | ExprKind::Element(..)
-            | ExprKind::Word(..)
-            | ExprKind::Reinterpret(_)
-            | ExprKind::Convert(_) => true,
-            ExprKind::Binary(op, ..) => wrapping(*op, expr.ty).is_some() || expr.rotation().is_some(),
-            _ => false,
-        };
-        if plain || is_enclosed(&text) { text } else { format!("({text})") }
+        if is_primary(expr) { text } else { format!("({text})") }
     }
 
     /// An operand of a comparison. gcc takes complements of widened numbers there for mistakes, since they have bits that the
@@ -110,7 +101,8 @@ impl Scope<'_> {
             }
             ExprKind::Convert(x) if is_complement(expr) => {
                 let text = self.compared(x);
-                let enclosed = if is_enclosed(&text) { text } else { format!("({text})") };
+                // Conversions of conversions end here; what is no conversion has parentheses.
+                let enclosed = if matches!(x.kind, ExprKind::Convert(_)) { format!("({text})") } else { text };
                 format!("static_cast<{}>{enclosed}", ctype(expr.ty))
             }
             _ => self.operand(expr),
@@ -160,6 +152,20 @@ impl Scope<'_> {
             _ if ty.is_int() && !ty.is_computed() => format!("static_cast<{}>({x} {} {y})", ctype(ty), op.symbol()),
             _ => format!("{x} {} {y}", op.symbol()),
         }
+    }
+}
+
+/// Whether an expression has no operator outside of parentheses.
+fn is_primary(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(_)
+        | ExprKind::Read(_)
+        | ExprKind::Element(..)
+        | ExprKind::Word(..)
+        | ExprKind::Reinterpret(_)
+        | ExprKind::Convert(_) => true,
+        ExprKind::Binary(op, ..) => wrapping(*op, expr.ty).is_some() || expr.rotation().is_some(),
+        _ => false,
     }
 }
 

@@ -15,9 +15,8 @@ enum Around {
         label: Label,
         /// Tells loops of one label apart.
         number: u32,
-        /// Something jumps to its end, and to its next round, from further inside.
+        /// Something jumps to its end from further inside.
         ends: bool,
-        nexts: bool,
     },
     Switch,
 }
@@ -113,6 +112,21 @@ impl Printer<'_> {
     }
 }
 
+/// Whether something in a block goes on with the loop of a label from another loop in it, which it stands in already where
+/// it is `inside`.
+fn jumps_on(block: &[Stmt], to: Label, inside: bool) -> bool {
+    block.iter().any(|statement| match statement {
+        Stmt::Continue(label) => inside && *label == to,
+        Stmt::If(_, yes, no) => jumps_on(yes, to, inside) || jumps_on(no, to, inside),
+        Stmt::Switch(_, cases, rest) => {
+            cases.iter().any(|(_, case)| jumps_on(case, to, inside)) || jumps_on(rest, to, inside)
+        }
+        // A loop of the same label is what is meant in it.
+        Stmt::While(own, _, body) | Stmt::Loop(own, body) => *own != to && jumps_on(body, to, true),
+        _ => false,
+    })
+}
+
 /// Whether compilers know the value of an expression.
 fn is_known(expr: &Expr) -> bool {
     let is_table = |place: &Place| matches!(place.root, Root::Table(_));
@@ -188,15 +202,15 @@ impl Braces for Printer<'_> {
         self.n_loops += 1;
         let head = condition.map_or("for (;;)".to_owned(), |condition| format!("while ({})", self.expr(condition)));
         self.lines.open(&head);
-        self.around.push(Around::Loop { label: own, number, ends: false, nexts: false });
-        let begin = self.lines.text.len();
-        self.block(body);
-        let Some(Around::Loop { ends, nexts, .. }) = self.around.pop() else { return };
+        self.around.push(Around::Loop { label: own, number, ends: false });
+        let nexts = jumps_on(body, own, false);
         if nexts {
             // No jump goes past a declaration: those of the body are in a block of their own.
-            let inner = self.lines.text.split_off(begin);
             self.lines.open("");
-            inner.lines().for_each(|line| self.lines.text.extend(["    ", line, "\n"]));
+        }
+        self.block(body);
+        let Some(Around::Loop { ends, .. }) = self.around.pop() else { return };
+        if nexts {
             self.lines.close("");
             self.lines.line(&format!("next_{number}_x:;"));
         }
@@ -217,8 +231,7 @@ impl Braces for Printer<'_> {
 
     fn again(&mut self, to: Label) {
         let Some((innermost, at)) = self.loop_around(to) else { return };
-        let Some(Around::Loop { number, nexts, .. }) = self.around.get_mut(at) else { return };
-        *nexts |= !innermost;
+        let Some(Around::Loop { number, .. }) = self.around.get(at) else { return };
         let text = if innermost { "continue;".to_owned() } else { format!("goto next_{number}_x;") };
         self.lines.line(&text);
     }

@@ -1,7 +1,6 @@
 //! Places and expressions.
 
 use super::name;
-use crate::braces::is_enclosed;
 use crate::locals::Declared;
 use headrace_program::{
     BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp, VariableId,
@@ -148,13 +147,7 @@ impl Scope<'_> {
     /// An expression that may stand anywhere.
     pub(super) fn operand(&self, expr: &Expr) -> String {
         let text = self.expr(expr);
-        let plain = match &expr.kind {
-            ExprKind::Constant(_) | ExprKind::Read(_) | ExprKind::Reinterpret(_) => true,
-            ExprKind::Element(..) => !matches!(expr.ty, Type::U8 | Type::U16),
-            ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => expr.ty.is_computed() && !expr.ty.is_signed(),
-            _ => false,
-        };
-        if plain || is_enclosed(&text) { text } else { format!("({text})") }
+        if is_primary(expr) || has_parentheses(expr) { text } else { format!("({text})") }
     }
 
     /// An expression that stands by itself.
@@ -233,20 +226,17 @@ impl Scope<'_> {
             return format!("{} ? {one}", self.operand(x));
         }
         let text = self.operand(x);
+        if changes_nothing(to, from) {
+            return text;
+        }
         let is_long = matches!(from, Type::U64 | Type::I64);
         let int = if is_long { format!("(int) {text}") } else { text.clone() };
-        let fits = |bits: u32| from.bits() < bits || (from.bits() == bits && to.is_signed() == from.is_signed());
         match to {
-            Type::U8 if !from.is_signed() && fits(8) => text,
-            Type::I8 if fits(8) => text,
-            Type::U16 if !from.is_signed() && fits(16) => text,
-            Type::I16 if fits(16) => text,
             Type::U8 => format!("{int} & 0xff"),
             Type::I8 => format!("(byte) {text}"),
             Type::U16 => format!("{int} & 0xffff"),
             Type::I16 => format!("(short) {text}"),
             Type::U32 | Type::I32 => int,
-            Type::U64 | Type::I64 if is_long => text,
             Type::U64 | Type::I64 if from == Type::U32 => format!("{text} & 0xffffffffL"),
             Type::U64 | Type::I64 => format!("(long) {text}"),
             Type::F32 | Type::F64 => {
@@ -262,6 +252,47 @@ impl Scope<'_> {
             }
             Type::Bool => text,
         }
+    }
+}
+
+/// Whether an expression has no operator outside of parentheses.
+fn is_primary(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(_) | ExprKind::Read(_) | ExprKind::Reinterpret(_) => true,
+        ExprKind::Element(..) => !matches!(expr.ty, Type::U8 | Type::U16),
+        ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => expr.ty.is_computed() && !expr.ty.is_signed(),
+        _ => false,
+    }
+}
+
+/// Whether an expression is one in parentheses: conversions that change nothing are their operands.
+fn has_parentheses(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Convert(x) if changes_nothing(expr.ty, x.ty) => has_parentheses(x) || !is_primary(x),
+        ExprKind::Constant(value) => is_negative(*value, expr.ty),
+        _ => false,
+    }
+}
+
+/// Whether a constant has a sign.
+fn is_negative(value: u64, ty: Type) -> bool {
+    matches!(ty, Type::I8 | Type::I16 | Type::I32 | Type::I64) && (value as i64) < 0
+}
+
+/// Whether values of a type have the same representation in another one.
+fn changes_nothing(to: Type, from: Type) -> bool {
+    let is_long = matches!(from, Type::U64 | Type::I64);
+    let fits = |bits: u32| from.bits() < bits || (from.bits() == bits && to.is_signed() == from.is_signed());
+    match to {
+        _ if from == Type::Bool => false,
+        Type::U8 => !from.is_signed() && fits(8),
+        Type::I8 => fits(8),
+        Type::U16 => !from.is_signed() && fits(16),
+        Type::I16 => fits(16),
+        Type::U32 | Type::I32 => !is_long,
+        Type::U64 | Type::I64 => is_long,
+        Type::F32 | Type::F64 => false,
+        Type::Bool => true,
     }
 }
 

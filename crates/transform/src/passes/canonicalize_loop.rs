@@ -142,7 +142,7 @@ pub struct Key {
 }
 
 /// An operation by itself: without its operands, objects and tables.
-fn bare(op: &Op) -> Op {
+pub(super) fn bare(op: &Op) -> Op {
     let none = NodeId(0);
     match op {
         Op::Const(_) | Op::Input { .. } | Op::Loaded(_) => op.clone(),

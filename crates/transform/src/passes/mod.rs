@@ -3,6 +3,7 @@
 //! [`pass`] says what a pass is, [`manager`] runs them, [`pipelines`] has the sequences that printers take. The registry
 //! below is the list of all: a line for each file, with the constants in it that are passes.
 
+pub mod canonical_form;
 pub mod manager;
 pub mod pass;
 pub mod pipelines;

@@ -15,6 +15,7 @@
 //! | `join_loads` | values that lie together, as one |
 //! | `carried_scalars` | what iterations of a loop keep from one to the next, and the effects of one |
 //! | `lanes` | iterations side by side |
+//! | `size` | how much text there will be |
 
 mod bit_moves;
 mod carried_scalars;
@@ -25,6 +26,7 @@ mod lanes;
 mod order;
 mod outputs_early;
 mod sink_for_pressure;
+mod size;
 
 pub use bit_moves::{Outside, Piece, Place};
 pub use carried_scalars::{Iterations, Kept};
@@ -34,6 +36,7 @@ pub use join_loads::join_loads;
 pub use lanes::{Filled, Lanes, Slots, Taken, Tokens};
 pub use order::{Order, Ordered, Statement, ordered};
 pub use outputs_early::outputs_early;
+pub use size::size;
 
 use crate::kernel::{NodeId, ObjectId};
 

@@ -7,6 +7,27 @@ use crate::c::ctype::{self, Repr};
 use crate::c::plan::Spelling;
 use headrace_ir::{Expr, Int, Place, RealType, Root, Scalar};
 
+/// An expression for where a list begins.
+#[derive(Clone, Debug)]
+pub struct Pointer {
+    /// The expression.
+    pub text: String,
+    /// Whether it is the address of something, and no name.
+    is_address: bool,
+}
+
+impl Pointer {
+    /// The beginning of what has a name.
+    pub fn named(name: impl Into<String>) -> Pointer {
+        Pointer { text: name.into(), is_address: false }
+    }
+
+    /// As what an index in brackets is put behind.
+    pub fn base(&self) -> String {
+        if self.is_address { format!("({})", self.text) } else { self.text.clone() }
+    }
+}
+
 impl Code<'_> {
     /// The flat index of a place in scalars, and how many of them it covers. Dimensions that are not indexed count from
     /// their beginning.
@@ -167,15 +188,22 @@ impl Code<'_> {
 
     /// A pointer to the first element of a list or sub-list.
     pub fn list(&mut self, place: &Place) -> String {
+        self.list_pointer(place).text
+    }
+
+    /// The same with how tightly it binds.
+    pub fn list_pointer(&mut self, place: &Place) -> Pointer {
         if let Some(text) = self.nested(place) {
-            return text;
+            // A list of a list is one.
+            return Pointer::named(text);
         }
         let (root, words, flat) = self.flattened(place);
+        let address = |text: String| Pointer { text, is_address: true };
         match flat {
-            None => root,
-            Some(flat) if flat.constant.as_ref().is_some_and(|value| *value == Int::ZERO) => root,
-            Some(flat) if words == 1 => format!("&{root}[{}]", flat.text),
-            Some(flat) => format!("&{root}[{words} * ({})]", flat.text),
+            None => Pointer::named(root),
+            Some(flat) if flat.constant.as_ref().is_some_and(|value| *value == Int::ZERO) => Pointer::named(root),
+            Some(flat) if words == 1 => address(format!("&{root}[{}]", flat.text)),
+            Some(flat) => address(format!("&{root}[{words} * ({})]", flat.text)),
         }
     }
 

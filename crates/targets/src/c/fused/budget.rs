@@ -26,19 +26,19 @@ impl PrintedUnit<'_> {
         body.consumes.iter().chain(&body.produces).map(|port| port.0).sum()
     }
 
-    /// What could be left out, each with its bytes and the part of the time that it saves.
+    /// What could be left out, each with its size and the part of the time that it saves.
     fn optional(&self) -> Vec<(Way, usize, f64)> {
         let gain = |own: f64, next: f64| 1.0 - (own / next.max(f64::MIN_POSITIVE)).min(1.0);
         let cycles: Vec<f64> = self.variants.iter().map(|variant| variant.function.cycles).collect();
         let ones = self.variants.iter().enumerate().filter(|(_, variant)| !variant.supported.is_empty());
         let ones = ones.map(|(at, variant)| {
             let next = cycles.get(at + 1).copied().unwrap_or(TRANSITIONS_PER_LOOP * cycles[at]);
-            (Way::One(at), variant.function.text.len(), gain(cycles[at], next))
+            (Way::One(at), variant.function.size, gain(cycles[at], next))
         });
         let each: Vec<f64> = self.ways.ways.iter().map(|way| way.cycles_for(way.lanes) / way.lanes as f64).collect();
         let many = self.ways.ways.iter().enumerate().map(|(at, way)| {
             let next = each.get(at + 1).copied().unwrap_or(self.ways.alone);
-            (Way::Many(at), way.function.text.len(), WEIGHT_OF_MANY * gain(each[at], next))
+            (Way::Many(at), way.function.size, WEIGHT_OF_MANY * gain(each[at], next))
         });
         ones.chain(many).collect()
     }
@@ -49,16 +49,17 @@ impl PrintedUnit<'_> {
             Way::One(at) => self.variants.remove(at).function,
             Way::Many(at) => self.ways.ways.remove(at).function,
         };
+        self.shortened = true;
         self.dropped.extend(function.support);
     }
 }
 
 impl Loops<'_> {
-    /// Leaves out ways until about so many bytes are gone, or there is none any more. Loops that move more count more.
-    pub fn shorten(&mut self, bytes: usize) {
+    /// Leaves out ways until about so much is gone, or there is none any more. Loops that move more count more.
+    pub fn shorten(&mut self, size: usize) {
         let most = self.units.iter().map(PrintedUnit::tokens).max().unwrap_or(0).max(1) as f64;
         let mut gone = 0;
-        while gone < bytes {
+        while gone < size {
             let all = self.units.iter().enumerate().flat_map(|(unit, printed)| {
                 let weight = printed.tokens() as f64 / most;
                 printed.optional().into_iter().map(move |(way, length, gain)| (unit, way, length, weight * gain))

@@ -9,8 +9,8 @@ use super::outlined_transitions::{ARM, X86};
 use super::parallel_for::Divided;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION_BYTES, Names, ON_TRIAL, Renamed, Strategy,
-    TabulatedFunction, Trials, machine, trial,
+    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, ON_TRIAL, Renamed, Strategy, TabulatedFunction,
+    Trials, machine, trial,
 };
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::kernel::{Loop, ObjectId};
@@ -25,14 +25,14 @@ use std::sync::OnceLock;
 
 /// Loops of an automaton that are printed for machines, those that move most first; the others run iteration after
 /// iteration.
-const TUNED: usize = 4;
+pub(super) const TUNED: usize = 4;
 
 /// Nodes of a loop that instructions are looked for in, and that is printed for vectors.
 pub(super) const MOST_NODES: usize = 20_000;
 
-/// Bytes of text of iterations in plain C that stand beside faster ones: without them transitions run one after
-/// another, and what goes on between those does not count beside what is so long.
-const MOST_PLAIN_BYTES: usize = 60_000;
+/// Size of iterations in plain C that stand beside faster ones: without them transitions run one after another, and what
+/// goes on between those does not count beside what is so long.
+const MOST_PLAIN: usize = 5_800;
 
 /// Features of what runs on every machine.
 const NOTHING: &[&str] = &[];
@@ -76,6 +76,8 @@ pub(super) struct PrintedUnit<'a> {
     pub ways: ManyWays,
     /// What functions use that are left out.
     pub dropped: Vec<String>,
+    /// Whether there are some.
+    pub shortened: bool,
 }
 
 impl PrintedUnit<'_> {
@@ -281,7 +283,7 @@ impl Writer<'_> {
                 }
             }
             let arm = if is_tuned { self.on_arm(&unit) } else { None };
-            printed.push(PrintedUnit { unit, variants, arm, ways, dropped: Vec::new() });
+            printed.push(PrintedUnit { unit, variants, arm, ways, dropped: Vec::new(), shortened: false });
         }
         for &(number, other) in &same {
             many.of_loop[number] = many.of_loop[other];
@@ -316,9 +318,8 @@ impl Writer<'_> {
             text.push_str("#endif\n");
         }
         let mut chains = Vec::new();
-        let mut known = BTreeSet::new();
-        for (PrintedUnit { unit, variants, arm, .. }, own) in loops.units.iter().zip(&own) {
-            text.push_str(&self.dispatched(unit, variants, arm.as_ref(), own, &mut known));
+        for (PrintedUnit { unit, variants, arm, shortened, .. }, own) in loops.units.iter().zip(&own) {
+            text.push_str(&self.dispatched(unit, variants, arm.as_ref(), own, *shortened));
             let cycles = variants.iter().map(|variant| variant.function.cycles).fold(f64::INFINITY, f64::min);
             let always = variants.last().is_some_and(|variant| variant.supported.is_empty());
             let n_ways = variants.len();
@@ -353,7 +354,7 @@ impl Writer<'_> {
         if body.graph.len() > MOST_NODES {
             return None;
         }
-        let (name, names) = (format!("{base}_neon"), self.loop_names(format!("{base}_table")));
+        let (name, names) = (format!("{base}_neon"), self.unit_names(unit));
         let named = LoopNames { function: &name, state: &unit.state, names: &names };
         let (strategy, function) = kernel::print_best(body, machine::arm()?, &named);
         (strategy != Strategy::Sequential).then_some(function)
@@ -371,14 +372,13 @@ impl Writer<'_> {
         let selected = selected(body);
         let (alone, mut ways) =
             kernel::many(body, selected.as_ref().map(|selected| &selected.body), instructions(), alone, &outside);
-        ways.retain(|way| way.function.text.len() <= MOST_FUNCTION_BYTES);
+        ways.retain(|way| way.function.size <= MOST_FUNCTION);
         ManyWays { ways, alone }
     }
 
-    /// A text that is equal for loops that do the same.
-    pub(super) fn key(&self, body: &Loop) -> String {
-        let names = self.loop_names("same".to_owned());
-        kernel::sequential(body, &LoopNames { function: "same", state: self.prefix, names: &names }).text
+    /// Whether iterations in plain C stand beside all others: counted paths have counted by the time that the loop is called.
+    pub(super) fn always_plain(&self) -> bool {
+        self.automaton.states.iter().flat_map(|state| &state.loops).any(|one| one.rounds.is_some())
     }
 
     pub(super) fn loop_names(&self, tables: String) -> KernelNames<'_> {
@@ -389,7 +389,7 @@ impl Writer<'_> {
     /// none.
     fn variants(&self, unit: &Unit, is_tuned: bool) -> Vec<Variant> {
         let (base, body) = (&unit.base, unit.body.as_ref());
-        let names = self.loop_names(format!("{base}_table"));
+        let names = self.unit_names(unit);
         let outside = Outside { base, state: &unit.state, names: &names };
         let trials = self.trials.filter(|_| is_tuned);
         let mut variants = if is_tuned { ways(body, trials.is_some(), outside) } else { Vec::new() };
@@ -404,13 +404,9 @@ impl Writer<'_> {
         variants.truncate(n);
         let mut conditions = FxHashSet::default();
         variants.retain(|variant| conditions.insert((variant.supported.clone(), variant.least_iterations)));
-        variants.retain(|variant| {
-            variant.function.cycles < plain.cycles && variant.function.text.len() <= MOST_FUNCTION_BYTES
-        });
-        // Counted paths have counted by the time that the loop is called.
-        let always = self.automaton.states.iter().flat_map(|state| &state.loops).any(|one| one.rounds.is_some());
-        let most = if variants.is_empty() { MOST_FUNCTION_BYTES } else { MOST_PLAIN_BYTES };
-        if always || plain.text.len() <= most {
+        variants.retain(|variant| variant.function.cycles < plain.cycles && variant.function.size <= MOST_FUNCTION);
+        let most = if variants.is_empty() { MOST_FUNCTION } else { MOST_PLAIN };
+        if self.always_plain() || plain.size <= most {
             variants.push(Variant { function: plain, supported: String::new(), least_iterations: 0 });
         }
         variants

@@ -4,16 +4,16 @@
 //! What several loops share works on `struct PREFIX_shape_K`, a pointer for each object. A loop of its own has one that
 //! points to its objects in the context, and what goes on around it: counters and tokens that no iteration needs.
 
-use super::folded::{Folded, Group};
-use super::loops::Variant;
-use super::outlined_transitions::{ARM, X86, way};
-use super::{Writer, object_type};
-use crate::c::kernel::{self, CFunction, LoopNames, element_type};
+use super::folded::{self, On};
+use super::loops::{TUNED, Variant};
+use super::outlined_transitions::{ARM, Identity, X86, way};
+use super::{KernelNames, Writer, object_type};
+use crate::c::kernel::{self, CFunction, LoopNames, element_type, guarded};
 use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
+use headrace_transform::passes::canonical_form::Canonical;
 use headrace_transform::passes::canonicalize_loop::{self, Key, Shape, canonicalize_loop};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What one function runs.
@@ -79,17 +79,17 @@ impl Writer<'_> {
             let tokens: u64 = body.consumes.iter().chain(&body.produces).map(|port| port.0).sum();
             std::cmp::Reverse(tokens)
         });
-        let mut known: FxHashMap<String, usize> = FxHashMap::default();
+        let mut known: FxHashMap<Identity, usize> = FxHashMap::default();
         let mut same = Vec::new();
         let mut shapes: FxHashMap<Key, usize> = FxHashMap::default();
         let mut all: Vec<Vec<(usize, Option<Shape>)>> = Vec::new();
         for number in by_size {
             let body = bodies[number];
-            if let Some(&other) = known.get(&self.key(body)) {
+            let other = *known.entry(Canonical::of_loop(body).into()).or_insert(number);
+            if other != number {
                 same.push((number, other));
                 continue;
             }
-            known.insert(self.key(body), number);
             let is_whole = |id: &ObjectId| self.automaton.object(*id).lives_on();
             let own = canonicalize_loop::PASS.tried(|| canonicalize_loop(body));
             let own = own.filter(|own| own.objects.iter().all(is_whole));
@@ -110,7 +110,7 @@ impl Writer<'_> {
             let mut frames = Vec::new();
             for own in alike.into_iter().filter_map(|(_, own)| own).filter(|_| members.len() > 1) {
                 frames.push(Frame { objects: own.objects, rest: own.rest });
-                core.get_or_insert(own.core);
+                core.get_or_insert((own.core, own.key));
             }
             match core {
                 None => Unit {
@@ -120,8 +120,12 @@ impl Writer<'_> {
                     members,
                     frames,
                 },
-                Some(core) => {
-                    let base = format!("{prefix}_shape_{at}");
+                Some((core, key)) => {
+                    // What was measured here is not what others find.
+                    let base = match self.trials {
+                        Some(_) => format!("{prefix}_shape_{at}"),
+                        None => folded::name(&format!("shape {key:?} {} {}", at < TUNED, self.always_plain())),
+                    };
                     Unit { state: format!("const struct {base}"), base, body: Cow::Owned(core), members, frames }
                 }
             }
@@ -194,55 +198,58 @@ impl Writer<'_> {
         text + "};\n\n"
     }
 
-    /// The functions, and the one that chooses among them, below what else stands `above` them for nobody else. `known`
-    /// has those that were printed for others of the same text.
+    /// What the functions of a unit call things.
+    pub(super) fn unit_names(&self, unit: &Unit) -> KernelNames<'_> {
+        let names = self.loop_names(format!("{}_table", unit.base));
+        match unit.is_shared() {
+            true => KernelNames { on: Some(On::shape(&unit.body.objects)), ..names },
+            false => KernelNames { shares: self.trials.is_none(), ..names },
+        }
+    }
+
+    /// The function of iterations that run everywhere, for contexts of any type, and its call in this one; `None` where it
+    /// works on too much.
+    fn everywhere(&self, unit: &Unit, function: &CFunction) -> Option<String> {
+        let body = unit.body.as_ref();
+        if unit.is_shared() {
+            return None;
+        }
+        // Windows are parameters.
+        let form = Canonical { inputs: Vec::new(), ..Canonical::of_loop(body) };
+        let on = self.on(&form, &body.objects, &[])?;
+        let name = folded::name(&format!("loop {:?} {:?}", form.key, on.types()));
+        let used = kernel::used_tables(&body.graph, &body.roots());
+        let (working, tables) = self.with_tables(&on, &body.graph, &used);
+        let names = KernelNames { on: Some(working), ..self.loop_names(String::new()) };
+        let (own, state) = (format!("{name}_all"), format!("const struct {name}_on"));
+        let printed = kernel::sequential(body, &LoopNames { function: &own, state: &state, names: &names });
+        let (parameters, arguments) = parameters(body);
+        let declared = on.declared(&name);
+        let shared = format!(
+            "{tables}{declared}{}\nHR_SAME void {name}({state} *s{parameters}, size_t iterations) {{\n    {own}(s{arguments}, iterations);\n}}\n",
+            printed.with_evidence()
+        );
+        let on = self.on_context(&on);
+        Some(format!(
+            "{}static inline void {}({} *s{parameters}, size_t iterations) {{\n    const struct {name}_on on = {on};\n    {name}(&on{arguments}, iterations);\n}}\n",
+            guarded(&name, &shared),
+            function.name,
+            unit.state
+        ))
+    }
+
+    /// The functions, and the one that chooses among them, below what else stands `above` them for nobody else; `dropped`:
+    /// some were left out, so that it is not what other programs have.
     pub(super) fn dispatched(
         &self,
         unit: &Unit,
         variants: &[Variant],
         arm: Option<&CFunction>,
         above: &[&String],
-        known: &mut BTreeSet<String>,
-    ) -> String {
-        let own = &unit.base;
-        if !unit.is_shared() {
-            return self.choosing(unit, variants, arm, above, known);
-        }
-        let text = self.choosing(unit, variants, arm, above, known);
-        let Some(folded) = self.folded(&Group { base: own, entry: own, text: &text }, true) else { return text };
-        let Folded { name, text: shared, .. } = folded;
-        let text = if known.insert(name.clone()) { shared } else { String::new() };
-        format!("{text}#define {own}_way {name}_way\n#define {own} {name}\n\n")
-    }
-
-    /// The function of iterations that run everywhere. Where others stand beside it, it is for machines that few have,
-    /// and works on whatever it is given.
-    fn everywhere(&self, unit: &Unit, function: &CFunction, apart: &str, known: &mut BTreeSet<String>) -> String {
-        let (own, body) = (&unit.base, unit.body.as_ref());
-        let tables = kernel::tables(&body.graph, &body.roots(), &self.loop_names(format!("{own}_table")));
-        let head = format!("static void {}(", function.name);
-        let text = tables + &function.with_evidence().replacen(&head, &format!("HR_APART {head}"), 1);
-        let group = Group { base: own, entry: &function.name, text: &text };
-        let Some(folded) = self.folded(&group, false).filter(|_| !unit.is_shared()) else { return apart.to_owned() };
-        let Folded { name, entry, text: shared, on } = folded;
-        let text = if known.insert(name.clone()) { shared } else { String::new() };
-        let (parameters, arguments) = parameters(body);
-        format!(
-            "{text}static inline void {}({} *s{parameters}, size_t iterations) {{\n    const struct {name}_on on = {on};\n    {entry}(&on{arguments}, iterations);\n}}\n",
-            function.name, unit.state
-        )
-    }
-
-    fn choosing(
-        &self,
-        unit: &Unit,
-        variants: &[Variant],
-        arm: Option<&CFunction>,
-        above: &[&String],
-        known: &mut BTreeSet<String>,
+        dropped: bool,
     ) -> String {
         let (own, body, state) = (&unit.base, unit.body.as_ref(), &unit.state);
-        let names = self.loop_names(format!("{own}_table"));
+        let names = self.unit_names(unit);
         let mut text = if unit.is_shared() { self.shape_type(unit) } else { String::new() };
         text += &kernel::tables(&body.graph, &body.roots(), &names);
         text.push_str(X86);
@@ -250,16 +257,17 @@ impl Writer<'_> {
         let others: Vec<&Variant> = variants.iter().filter(|variant| !variant.supported.is_empty()).collect();
         let last = variants.last().filter(|variant| variant.supported.is_empty());
         // Apart from the function that chooses, whose own frame would otherwise be theirs.
-        let apart = |function: &CFunction| {
-            let head = format!("static void {}(", function.name);
-            function.with_evidence().replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
+        let (parameters, arguments) = parameters(body);
+        let apart = |function: &CFunction| match others.is_empty() {
+            true => function.with_evidence(),
+            false => format!(
+                "HR_APART static void {}({state} *s{parameters}, size_t iterations);\n{}",
+                function.name,
+                function.with_evidence()
+            ),
         };
         for variant in &others {
-            let printed = apart(&variant.function);
-            text.push_str(&match unit.is_shared() {
-                true => printed,
-                false => self.folded_inside(own, &printed, known),
-            });
+            text.push_str(&apart(&variant.function));
             text.push('\n');
         }
         // What few iterations take is another way, where some are worth while for many only.
@@ -283,14 +291,14 @@ impl Writer<'_> {
             let _ = writeln!(text, "{ARM}{}#endif", arm.with_evidence());
         }
         text.push_str(&last.map_or(String::new(), |variant| {
-            self.everywhere(unit, &variant.function, &apart(&variant.function), known)
+            self.everywhere(unit, &variant.function).unwrap_or_else(|| apart(&variant.function))
         }));
-        let (parameters, arguments) = parameters(body);
-        let _ = write!(
-            text,
-            "\n{}static bool {own}({state} *s{parameters}, size_t iterations) {{\n{X86}",
-            if unit.is_shared() { "HR_APART " } else { "" }
-        );
+        let linkage = match (unit.is_shared(), self.trials.is_none() && !dropped) {
+            (true, true) => "HR_SAME",
+            (true, false) => "HR_APART static",
+            (false, _) => "static",
+        };
+        let _ = write!(text, "\n{linkage} bool {own}({state} *s{parameters}, size_t iterations) {{\n{X86}");
         if !others.is_empty() {
             let _ = writeln!(text, "    switch ({chosen}) {{");
             for (at, variant) in others.iter().enumerate() {
@@ -312,13 +320,7 @@ impl Writer<'_> {
                 let _ = write!(text, "    {}(s{arguments}, iterations);\n    return true;\n}}\n\n", last.function.name);
             }
             None => {
-                let unused: Vec<String> = arguments
-                    .split(", ")
-                    .skip(1)
-                    .chain(["s", "iterations"])
-                    .map(|name| format!("    (void){name};\n"))
-                    .collect();
-                let _ = write!(text, "{}    return false;\n}}\n\n", unused.concat());
+                text.push_str("    return false;\n}\n\n");
             }
         }
         text

@@ -13,6 +13,7 @@
 //! | `states` | the automaton: decisions and transitions |
 //! | `steps` | which states stand in which function, and which share their text |
 //! | `suspension_points` | where a run may stop and begin |
+//! | `bodies` | transitions as they are printed: fast, or short |
 //! | `outlined_transitions` | long transitions as functions, which states share |
 //! | `single_iteration_loops` | transitions with instructions |
 //! | `partial_selection` | transitions of which a part is with instructions |
@@ -33,6 +34,7 @@
 //! | `deoptimize` | the state of the automaton as that of the network |
 //! | `tiers` | which of both runs |
 
+mod bodies;
 mod budget;
 mod copy;
 mod counted;
@@ -60,25 +62,27 @@ mod tiers;
 
 pub use report::{PrintedLoop, PrintedVariant};
 
+use self::bodies::Short;
+use self::folded::On;
 use super::kernel::{self, Names};
 use super::network::PrintedNetwork;
 use super::{Options, PlaceTable};
 use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Brevity, Step, within};
-use headrace_transform::kernel::{Block, Effect, Graph, Object, TableId};
-use headrace_transform::passes::pass::BlockRef;
-use headrace_transform::passes::pipelines::TRANSITION;
-use headrace_transform::passes::reroll_loops;
+use headrace_transform::kernel::{Effect, Object, TableId};
 use rustc_hash::FxHashMap;
 use states::PrintedStates;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt::Write as _;
 
 /// Bytes of C of a network: beyond, compilers take minutes.
 pub const MOST_NETWORK_BYTES: usize = 5_400_000;
+
+/// Bytes of C for each operand that [`headrace_transform::statements::size`] counts.
+const BYTES: usize = 11;
 
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;
@@ -142,11 +146,6 @@ pub fn print_short(
     let Ok(printed) = within(automaton, options.most_text, attempt);
     printed
 }
-
-/// Bytes of the statements of a transition that typical messages seldom come through, from which on they are short where that
-/// makes them so many times shorter.
-const LONG_BYTES: usize = 8192;
-const SHORTER: usize = 4;
 
 /// Tokens for FIFOs of a network that only goes on where its automaton leaves it, where no burst is longer: it is
 /// seldom needed and not fast, and contexts should be small. A network that is determinate does the same with any FIFOs
@@ -224,7 +223,7 @@ fn print(
     let after = [transitions, states, whole, functions].concat();
     let length = definitions.len() + text.len() + after.len() + of_many.len();
     if length > options.most_text {
-        loops.shorten(length - options.most_text);
+        loops.shorten((length - options.most_text) / BYTES);
         text = writer.loops_text(&loops, &found);
         of_many = writer.of_many(&loops);
     }
@@ -276,16 +275,8 @@ struct Writer<'a> {
     brief: bool,
     /// Which states typical messages come through often, where that has been found.
     hot: Option<&'a [bool]>,
-    /// Short statements of effects: many states have the same.
-    short: &'a RefCell<FxHashMap<Vec<Effect>, Option<Statements>>>,
-}
-
-/// Statements of a transition.
-#[derive(Clone, Debug)]
-struct Statements {
-    text: String,
-    /// Whether one of them stops the program where an index is wrong.
-    checks: bool,
+    /// Short forms of effects: many states have the same.
+    short: &'a RefCell<FxHashMap<Vec<Effect>, Short>>,
 }
 
 /// The network with its scheduler, which goes on where an automaton is left.
@@ -309,8 +300,10 @@ struct KernelNames<'a> {
     asked: Vec<String>,
     /// Objects of one element that are in local variables.
     local: Vec<String>,
-    /// Whether a check has been printed.
-    checks: Cell<bool>,
+    /// What the function works on, where that is not the context.
+    on: Option<On>,
+    /// Whether parts of functions may be shared with other programs.
+    shares: bool,
 }
 
 /// The local variable of an object of one element.
@@ -320,12 +313,12 @@ fn local_name(object: &Object) -> String {
 
 impl Names for KernelNames<'_> {
     fn input(&self, port: u32, offset: i64) -> String {
-        format!("in_{}[{offset}]", self.network.inputs[port as usize].name)
+        format!("{}[{offset}]", self.window(port))
     }
 
     fn input_bytes(&self, port: u32, offset: i64, _n: u32) -> Option<String> {
-        let port = &self.network.inputs[port as usize];
-        (port.ty.width() == 8).then(|| format!("(in_{} + {offset})", port.name))
+        let is_bytes = self.network.inputs[port as usize].ty.width() == 8;
+        is_bytes.then(|| format!("({} + {offset})", self.window(port)))
     }
 
     fn output(&self, port: u32, offset: u64, value: &str) -> String {
@@ -333,15 +326,18 @@ impl Names for KernelNames<'_> {
             let target = self.asked.get(offset as usize).map_or("", String::as_str);
             return format!("{target} = {value};");
         }
-        format!("out_{}[{offset}] = {value};", self.network.outputs[port as usize].name)
+        format!("{}[{offset}] = {value};", self.target(port))
     }
 
     fn output_bytes(&self, port: u32, offset: u64, _n: u32) -> Option<String> {
-        let port = self.network.outputs.get(port as usize)?;
-        (port.ty.width() == 8).then(|| format!("(out_{} + {offset})", port.name))
+        let is_bytes = self.network.outputs.get(port as usize)?.ty.width() == 8;
+        is_bytes.then(|| format!("({} + {offset})", self.target(port)))
     }
 
     fn element(&self, object: &Object, index: &str) -> String {
+        if let Some(element) = self.on.as_ref().and_then(|on| on.element(object, index)) {
+            return element;
+        }
         if self.local.contains(&object.name) {
             return local_name(object);
         }
@@ -349,25 +345,46 @@ impl Names for KernelNames<'_> {
     }
 
     fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
-        self.checks.set(true);
         let place = self.places.borrow_mut().number(span, "");
         format!(
             "if (!({condition})) {{ hr_trap(&s->control, HEADRACE_TRAP_INDEX, {place}, (int64_t)({index}), {length}); return HEADRACE_TRAPPED; }}"
         )
     }
 
+    fn entered(&self) -> String {
+        self.on.as_ref().map_or_else(String::new, On::entered)
+    }
+
+    fn shared(&self, identity: &str, objects: &[&Object]) -> Option<kernel::Shared<'_>> {
+        self.shared_function(identity, objects)
+    }
+
     fn table(&self, table: TableId) -> String {
+        if let Some(table) = self.on.as_ref().and_then(|on| on.table(table)) {
+            return table.clone();
+        }
         let inside = self.above.as_ref().is_some_and(|above| !above.contains(&table));
         format!("{}_{}", if inside { "table" } else { &self.tables }, table.0)
     }
 }
 
 impl KernelNames<'_> {
-    /// Effects as statements.
-    fn statements(&self, graph: &Graph, objects: &[Object], effects: &[Effect], depth: usize) -> Statements {
-        self.checks.set(false);
-        let text = kernel::statements(graph, objects, effects, self, depth);
-        Statements { text, checks: self.checks.get() }
+    /// The window of an input port.
+    fn window(&self, port: u32) -> String {
+        let own = || format!("in_{}", self.network.inputs[port as usize].name);
+        self.on.as_ref().and_then(|on| on.input(port)).unwrap_or_else(own)
+    }
+
+    /// Where tokens of an output port go.
+    fn target(&self, port: u32) -> String {
+        let own = || format!("out_{}", self.network.outputs[port as usize].name);
+        self.on.as_ref().and_then(|on| on.output(port)).unwrap_or_else(own)
+    }
+
+    /// The same for functions that work on something else than the context.
+    fn working_on(&self, on: On) -> KernelNames<'_> {
+        let (tables, above) = (self.tables.clone(), self.above.clone());
+        KernelNames { tables, above, asked: Vec::new(), local: Vec::new(), on: Some(on), ..*self }
     }
 }
 
@@ -381,7 +398,8 @@ impl Writer<'_> {
             above: None,
             asked,
             local: Vec::new(),
-            checks: Cell::new(false),
+            on: None,
+            shares: false,
         }
     }
 
@@ -398,73 +416,6 @@ impl Writer<'_> {
         }
         let names = self.names(asked.into_iter().map(|(target, _)| target).collect());
         kernel::statements(&self.automaton.graph, &self.automaton.objects, &effects, &names, depth)
-    }
-
-    /// The effects of a transition that leads from a state to another as statements.
-    fn kernel_statements(&self, effects: &[Effect], (from, to): (usize, usize), depth: usize) -> Statements {
-        if self.brief
-            && !self.comes_again(from, to)
-            && let Some(short) = self.short_statements(effects, depth)
-        {
-            return short;
-        }
-        match self.brevity.rolled(effects, from, to) {
-            Some(rolled) => {
-                let Block { graph, objects, effects, .. } = &*rolled;
-                self.names(Vec::new()).statements(graph, objects, effects, depth)
-            }
-            None => {
-                let fast = match TRANSITION.on_block(self.block(effects), &[]) {
-                    Some(Block { graph, objects, effects, .. }) => {
-                        self.names(Vec::new()).statements(&graph, &objects, &effects, depth)
-                    }
-                    None => {
-                        let Automaton { graph, objects, .. } = self.automaton;
-                        self.names(Vec::new()).statements(graph, objects, effects, depth)
-                    }
-                };
-                let is_seldom = self.hot.is_some_and(|hot| !hot[from] || !hot[to]) && !self.comes_again(from, to);
-                let is_long = fast.text.len() >= LONG_BYTES;
-                let short = if is_seldom && is_long { self.short_statements(effects, depth) } else { None };
-                short.filter(|short| short.text.len() < fast.text.len() / SHORTER).unwrap_or(fast)
-            }
-        }
-    }
-
-    /// Whether transitions lead back from a state to the one before it: at once, or by one other.
-    fn comes_again(&self, from: usize, to: usize) -> bool {
-        let mut found = from == to;
-        self.automaton.states[to].step.transitions(&mut |_, target| found |= target == from);
-        found
-    }
-
-    /// Effects over the objects of the automaton, all of which are lists.
-    fn block<'e>(&'e self, effects: &'e [Effect]) -> BlockRef<'e> {
-        let Automaton { graph, objects, .. } = self.automaton;
-        BlockRef { graph, objects, effects, n_indexed: objects.len(), filled: &[] }
-    }
-
-    /// The effects of a transition as statements that are short, not fast, where that makes a difference.
-    fn short_statements(&self, effects: &[Effect], depth: usize) -> Option<Statements> {
-        if let Some(known) = self.short.borrow().get(effects) {
-            return known.clone();
-        }
-        let shifted = TRANSITION.on_block(self.block(effects), &[]);
-        let block = shifted.as_ref().map_or(self.block(effects), BlockRef::of);
-        let above = kernel::used_tables(block.graph, &Effect::roots(block.effects));
-        // What goes on far is shorter in registers now and then.
-        let passes = [&reroll_loops::FOR_SIZE, &reroll_loops::PASS];
-        let texts = passes.into_iter().filter_map(|pass| {
-            let Block { graph, objects, effects, .. } = pass.on_block(block)?;
-            // Rerolled effects may have tables that transitions do not have.
-            let names = KernelNames { above: Some(above.clone()), ..self.names(Vec::new()) };
-            let tables = kernel::tables_but(&graph, &Effect::roots(&effects), &names, &above);
-            let Statements { text, checks } = names.statements(&graph, &objects, &effects, depth);
-            Some(Statements { text: tables + &text, checks })
-        });
-        let shortest = texts.min_by_key(|statements| statements.text.len());
-        self.short.borrow_mut().insert(effects.to_vec(), shortest.clone());
-        shortest
     }
 
     /// Whether something may stop a run: an error, or what the scheduler runs.

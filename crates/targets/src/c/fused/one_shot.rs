@@ -29,8 +29,11 @@ const MOST_STATES: usize = 64;
 /// States beside those of messages that leave what they find, for one that only leads there.
 const MOST_MORE: usize = 8;
 
-/// Bytes of C of them.
-const MOST_WHOLE_BYTES: usize = 120_000;
+/// Size of them.
+const MOST_WHOLE: usize = 7_500;
+
+/// Size of a loop with all that goes on around it.
+const LOOP: usize = 120;
 
 /// A state is one that messages rest in where one of so many messages finds it, of those that find the one that most
 /// do.
@@ -126,6 +129,14 @@ impl Writer<'_> {
     ) -> String {
         let prefix = self.prefix;
         let writer = Writer { whole: Some(&states), ..*self };
+        let own = |&at: &usize| {
+            let state = &self.automaton.states[at];
+            LOOP * (state.loops.len() + repeated[at].len()) + writer.step_size(&state.step, at, &[])
+        };
+        let size = states.iter().map(own).sum::<usize>();
+        if size > MOST_WHOLE {
+            return String::new();
+        }
         let mut text = String::new();
         let mut n_loops = 0;
         for (number, state) in self.automaton.states.iter().enumerate() {
@@ -149,9 +160,6 @@ impl Writer<'_> {
             Hole::Here(state) => state.to_string(),
             Hole::Go(target) => format!("goto at_{target};"),
         });
-        if text.len() > MOST_WHOLE_BYTES {
-            return String::new();
-        }
         let listed: Vec<String> = rests_in.iter().map(usize::to_string).collect();
         let elsewhere: Vec<String> = rests_in.iter().map(|at| format!("s->state != {at}")).collect();
         let elsewhere = match &elsewhere[..] {

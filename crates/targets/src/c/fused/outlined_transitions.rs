@@ -1,17 +1,19 @@
 //! Outlining of long transitions, and merging of those that are equal. Transitions that are long stand in functions of
 //! their own, one for all states that do the same.
 
-use super::folded::{Folded, Group};
-use super::{Statements, Writer};
+use super::Writer;
+use super::bodies::Body;
+use super::folded;
 use crate::c::kernel::element_type;
-use headrace_transform::kernel::{Loop, Object, ObjectId};
+use headrace_transform::kernel::{Loop, ObjectId};
+use headrace_transform::passes::canonical_form::{Canonical, Key};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Bytes of statements from which on a transition is a function: compilers take more than twice as long for functions
-/// that are twice as long.
-const OUTLINED_BYTES: usize = 1_500;
+/// Size from which on a transition is a function: compilers take more than twice as long for functions that are twice as
+/// long.
+const OUTLINED: usize = 115;
 
 /// Transitions of an automaton for which instructions are looked for.
 const MOST_SELECTED: usize = 24;
@@ -69,10 +71,25 @@ pub(super) fn way(name: &str, conditions: &[&str]) -> String {
     )
 }
 
+/// What the function of a transition does: its form, and the objects and ports that it does it to.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    key: Key,
+    objects: Vec<ObjectId>,
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+}
+
+impl From<Canonical> for Identity {
+    fn from(Canonical { key, objects, inputs, outputs }: Canonical) -> Identity {
+        Identity { key, objects, inputs, outputs }
+    }
+}
+
 /// The functions of transitions that have been printed, by what they do.
 #[derive(Default)]
 pub(super) struct KernelFunctions {
-    numbers: FxHashMap<String, usize>,
+    numbers: FxHashMap<Identity, usize>,
     /// The functions, one after another.
     pub text: String,
     /// What stands above them all.
@@ -85,8 +102,23 @@ pub(super) struct KernelFunctions {
     selected: usize,
     /// Those that are folded, by their names.
     folded: BTreeSet<String>,
-    /// Statements of transitions, and whether they are best as layers of bytes, all in one.
-    whole: FxHashMap<String, bool>,
+    /// Transitions, and whether they are best as layers of bytes, all in one.
+    whole: FxHashMap<Identity, bool>,
+}
+
+/// The function of a transition that is to be printed.
+struct Outlined<'a> {
+    /// Its name.
+    own: &'a str,
+    /// What it does.
+    body: &'a Body<'a>,
+    /// The same where there is something faster beside it.
+    short: Option<&'a Body<'a>>,
+    /// Its form.
+    form: &'a Canonical,
+    /// Its parameters, and arguments for those behind the first.
+    parameters: &'a str,
+    given: &'a str,
 }
 
 impl KernelFunctions {
@@ -102,26 +134,21 @@ impl KernelFunctions {
     }
 
     /// Whether a transition that could be taken apart is best as it is; asked once for each that does something else.
-    pub(super) fn is_whole(&mut self, writer: &Writer, statements: &str, layered: impl FnOnce() -> bool) -> bool {
-        let body = with_own_names(statements, &writer.automaton.objects);
-        *self.whole.entry(body).or_insert_with(layered)
+    pub(super) fn is_whole(&mut self, form: Canonical, layered: impl FnOnce() -> bool) -> bool {
+        *self.whole.entry(form.into()).or_insert_with(layered)
     }
 
-    /// What runs `statements`, which write through pointers `out_PORT` for the ports in `produces` and may return a
-    /// status: the statements, or a call. Where there is something faster for a machine, it has `short` ones beside
-    /// that.
-    pub(super) fn placed(
+    /// The call of what does what a transition does, and writes through pointers `out_PORT` for the ports in `produces`. Where
+    /// there is something faster for a machine, it is `short` beside that.
+    pub(super) fn called<'e>(
         &mut self,
         writer: &Writer,
-        Statements { text: statements, checks }: Statements,
+        body: &Body<'e>,
         produces: &[usize],
         pad: &str,
         faster: impl FnOnce(&mut Self, &str) -> Vec<Faster>,
-        short: impl FnOnce() -> Option<String>,
+        short: impl FnOnce() -> Option<Body<'e>>,
     ) -> String {
-        if !is_long(&statements) {
-            return statements;
-        }
         let prefix = writer.prefix;
         let (mut parameters, mut given) = (format!("struct {prefix} *s"), String::new());
         for &port in produces {
@@ -129,32 +156,24 @@ impl KernelFunctions {
             let _ = write!(parameters, ", {} *out_{}", element_type(port.ty.width()), port.name);
             let _ = write!(given, ", out_{}", port.name);
         }
-        let body = with_own_names(&statements, &writer.automaton.objects);
+        let form = body.canonical(writer);
         let next = self.numbers.len();
-        let mut key = parameters.clone();
-        key.push_str(&body);
-        let number = *self.numbers.entry(key).or_insert(next);
+        let number = *self.numbers.entry(form.clone().into()).or_insert(next);
         if number == next {
             let own = format!("{prefix}_kernel_{number}");
             let ways = faster(self, &own);
-            let statements = match ways.is_empty() {
-                true => body,
-                false => {
-                    let short = short().map(|statements| with_own_names(&statements, &writer.automaton.objects));
-                    match short.filter(|short| short.len() < body.len() / 2) {
-                        Some(short) => format!("{X86}{short}#else\n{body}#endif\n"),
-                        None => body,
-                    }
-                }
-            };
-            self.plain(writer, &own, &parameters, &given, &statements, ways.is_empty());
+            let short = if ways.is_empty() { None } else { short().filter(|short| short.size < body.size / 2) };
+            let name = if ways.is_empty() { own.clone() } else { format!("{own}_plain") };
+            let (parameters, given) = (&*parameters, &*given);
+            let short = short.as_ref();
+            self.plain(writer, &Outlined { own: &name, body, short, form: &form, parameters, given });
             if !ways.is_empty() {
-                self.choosing(&own, &parameters, &given, &ways);
+                self.choosing(&own, parameters, given, &ways);
             }
         }
         let call = format!("{prefix}_kernel_{number}(s{given})");
         // Only what can be stopped by an error has another status.
-        if checks {
+        if body.checks(writer) {
             format!("{pad}if ({call} != HEADRACE_IDLE) {{\n{pad}    return HEADRACE_TRAPPED;\n{pad}}}\n")
         } else {
             format!("{pad}(void){call};\n")
@@ -162,24 +181,74 @@ impl KernelFunctions {
     }
 }
 
+/// Statements of a function, others where there is something faster.
+fn chosen(body: String, short: Option<String>) -> String {
+    match short {
+        Some(short) => format!("{X86}{short}#else\n{body}#endif\n"),
+        None => body,
+    }
+}
+
 impl KernelFunctions {
-    /// The function of a transition as plain statements: the only one, or `OWN_plain`.
-    fn plain(&mut self, writer: &Writer, own: &str, parameters: &str, given: &str, statements: &str, is_only: bool) {
-        let name = if is_only { own.to_owned() } else { format!("{own}_plain") };
-        let text =
-            format!("HR_APART static uint32_t {name}({parameters}) {{\n{statements}    return HEADRACE_IDLE;\n}}\n\n");
-        let Some(folded) = writer.folded(&Group { base: own, entry: &name, text: &text }, false) else {
-            self.text.push_str(&text);
+    /// The function of a transition as plain statements.
+    fn plain(&mut self, writer: &Writer, outlined: &Outlined) {
+        let &Outlined { own, body, short, parameters, given, .. } = outlined;
+        if let Some((shared, on)) = self.folded(writer, outlined) {
+            let _ = write!(
+                self.text,
+                "static inline uint32_t {own}({parameters}) {{\n    const struct {shared}_on on = {on};\n    return {shared}(&on{given});\n}}\n\n"
+            );
             return;
-        };
-        let Folded { name: shared, entry, text, on } = folded;
-        if self.folded.insert(shared.clone()) {
-            self.text.push_str(&text);
         }
+        let mut windows = String::new();
+        writer.in_context().pointers(body.effects(), None, 1, &mut windows);
+        let of = |body: &Body| body.statements(writer, None, 2);
+        let statements = chosen(of(body), short.map(of));
         let _ = write!(
             self.text,
-            "static inline uint32_t {name}({parameters}) {{\n    const struct {shared}_on on = {on};\n    return {entry}(&on{given});\n}}\n\n"
+            "HR_APART static uint32_t {own}({parameters}) {{\n{windows}{statements}    return HEADRACE_IDLE;\n}}\n\n"
         );
+    }
+
+    /// The name of a function for contexts of any type, which is printed unless it is there already, and what it is called with
+    /// in this one.
+    fn folded(&mut self, writer: &Writer, outlined: &Outlined) -> Option<(String, String)> {
+        let &Outlined { body, short, form, .. } = outlined;
+        if body.checks(writer) {
+            return None;
+        }
+        let other = short.map(|short| (short.block(writer), short.canonical(writer)));
+        let more =
+            other.iter().flat_map(|(block, form)| form.objects.iter().map(|object| &block.objects[object.0 as usize]));
+        let more: Vec<_> = more.filter(|object| object.persistent).collect();
+        let on = writer.on(form, body.block(writer).objects, &more)?;
+        let types: Vec<&str> =
+            form.outputs.iter().map(|&port| element_type(writer.network.outputs[port as usize].ty.width())).collect();
+        let places: Vec<Option<usize>> = more.iter().map(|object| on.place(object)).collect();
+        let other = other.as_ref().map(|(_, form)| (&form.key, places));
+        let name = folded::name(&format!("transition {:?} {other:?} {:?} {types:?}", form.key, on.types()));
+        if self.folded.insert(name.clone()) {
+            let of = |body: &Body| {
+                let (on, tables) = writer.with_tables(&on, body.block(writer).graph, &body.tables(writer));
+                (body.statements(writer, Some(on), 2), tables)
+            };
+            let (statements, tables) = of(body);
+            let (short, more) = short.map(of).unzip();
+            let mut parameters = format!("const struct {name}_on *s");
+            for (at, ty) in types.iter().enumerate() {
+                let _ = write!(parameters, ", {ty} *out{at}");
+            }
+            let _ = write!(
+                self.text,
+                "{tables}{}{}HR_SAME uint32_t {name}({parameters}) {{\n{}{}{}    return HEADRACE_IDLE;\n}}\n\n",
+                more.unwrap_or_default(),
+                on.declared(&name),
+                on.entered(),
+                on.windows(),
+                chosen(statements, short)
+            );
+        }
+        Some((name, writer.on_context(&on)))
     }
 
     /// The function of a transition that chooses among ways for machines and plain statements.
@@ -212,52 +281,6 @@ impl KernelFunctions {
 }
 
 /// Whether a transition is a function.
-pub(super) fn is_long(statements: &str) -> bool {
-    statements.len() >= OUTLINED_BYTES
-}
-
-/// Statements whose values and lists are named in the order in which they appear, and whose lines begin where those of
-/// a function do: what is done is the same if the text is.
-pub(super) fn with_own_names(statements: &str, objects: &[Object]) -> String {
-    let is_local = |name: &str| {
-        let number = name.strip_prefix(['v', 'l']).and_then(|rest| rest.strip_suffix('_'));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let lists: rustc_hash::FxHashSet<&str> =
-        objects.iter().filter(|object| !object.persistent).map(|object| object.name.as_str()).collect();
-    let mut names: FxHashMap<&str, String> = FxHashMap::default();
-    let mut text = String::with_capacity(statements.len());
-    for line in statements.lines() {
-        text.push_str("    ");
-        let mut rest = line.trim_start();
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        while let Some(first) = rest.chars().next() {
-            let end = rest.find(|c| is_word(c) != is_word(first)).unwrap_or(rest.len());
-            let (token, after) = rest.split_at(end);
-            if is_word(first) && (is_local(token) || lists.contains(token)) && !text.ends_with("->") {
-                let next = names.len();
-                text.push_str(names.entry(token).or_insert_with(|| format!("v{next}_")));
-            } else {
-                text.push_str(token);
-            }
-            rest = after;
-        }
-        text.push('\n');
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_follow_the_order_of_appearance() {
-        let list = Object { name: "list_7".into(), width: 8, length: 2, persistent: false, residue: None };
-        let one =
-            with_own_names("  const uint32_t v12_ = s->l1_[0];\n  list_7[v12_] = l40_;\n", std::slice::from_ref(&list));
-        let other = with_own_names("const uint32_t v90_ = s->l1_[0];\nlist_7[v90_] = l3_;\n", &[list]);
-        assert_eq!(one, "    const uint32_t v0_ = s->l1_[0];\n    v1_[v0_] = v2_;\n");
-        assert_eq!(one, other);
-    }
+pub(super) fn is_long(body: &Body) -> bool {
+    body.size >= OUTLINED
 }

@@ -1,18 +1,24 @@
 //! Code generation for states: decision trees as branches, states as cases of a switch. The automaton as switches in
 //! loops: each case is a state.
 
+use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::loops::Loops;
 use super::outlined_transitions::{KernelFunctions, is_long};
 use super::steps::Hole;
 use super::suspension_points::Stops;
-use super::{Statements, Writer};
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Transition};
-use headrace_transform::statements::{independent_components, outputs_early};
+use headrace_transform::statements::{independent_components, outputs_early, size};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+/// Size of a decision, a call, or an end.
+const DECISION: usize = 8;
+
+/// Size of what is done to a port of which tokens are taken, or to which they go.
+const PORT: usize = 16;
 
 /// Where a step stands.
 #[derive(Clone, Copy)]
@@ -140,6 +146,28 @@ impl Writer<'_> {
         }
     }
 
+    /// How long the text of a step is where it stands, without the functions that it calls.
+    pub(super) fn step_size(&self, step: &Step, state: usize, before: &[Effect]) -> usize {
+        match step {
+            Step::Branch { before: more, then, otherwise, .. } => {
+                let all: Vec<Effect> = before.iter().chain(more).cloned().collect();
+                let both = self.step_size(then, state, &all) + self.step_size(otherwise, state, &all);
+                DECISION + size(&self.automaton.graph, &all) + both
+            }
+            Step::Wait(awaited) => {
+                let each = awaited.iter().map(|awaited| DECISION + self.step_size(&awaited.step, state, before));
+                DECISION + each.sum::<usize>()
+            }
+            Step::Go { transition, target } => {
+                let all: Vec<Effect> = before.iter().chain(&transition.effects).cloned().collect();
+                let body = self.body(&all, (state, *target));
+                let ports = transition.consumes.iter().chain(&transition.produces).filter(|n| **n > 0).count();
+                PORT * ports + if is_long(&body) { DECISION } else { body.size }
+            }
+            Step::End | Step::Deoptimize => DECISION,
+        }
+    }
+
     /// The ports that effects read.
     pub(super) fn read_ports(
         &self,
@@ -211,23 +239,21 @@ impl Writer<'_> {
         let objects = &self.automaton.objects;
         let mut parts = independent_components(&self.automaton.graph, objects, &all);
         if parts.len() > 1 {
-            let statements = self.kernel_statements(&all, way, depth);
-            if functions.is_whole(self, &statements.text, || self.layered(transition, &all, "whole").is_some()) {
+            let form = self.body(&all, way).canonical(self);
+            if functions.is_whole(form, || self.layered(transition, &all, "whole").is_some()) {
                 parts = vec![all];
             }
         }
         for part in parts {
-            let body = self.kernel_statements(&part, way, depth + 1);
-            let with = |writer: &Writer| {
-                let mut statements = String::new();
-                writer.pointers(&part, None, depth + 1, &mut statements);
-                statements + &body.text
-            };
-            let mut statements = with(self);
-            if self.whole.is_some() && is_long(&with(&self.in_context())) {
+            let body = self.body(&part, way);
+            if !is_long(&body) {
+                self.pointers(&part, None, depth + 1, text);
+                text.push_str(&body.statements(self, None, depth + 1));
+                continue;
+            }
+            if self.whole.is_some() {
                 // Functions find their windows in the context.
                 text.push_str(&self.windows_kept(&part, &inside));
-                statements = with(&self.in_context());
             }
             let writes = |wanted: usize| {
                 let mut found = false;
@@ -239,14 +265,8 @@ impl Writer<'_> {
             let ports: Vec<usize> = (0..transition.produces.len()).filter(|&port| writes(port)).collect();
             let faster = |functions: &mut KernelFunctions, name: &str| self.faster(transition, &part, name, functions);
             // Where the machine has something faster the statements are for others, which need not have them in full.
-            let short = || {
-                let writer = self.in_context();
-                let mut statements = String::new();
-                writer.pointers(&part, None, depth + 1, &mut statements);
-                writer.short_statements(&part, depth + 1).map(|body| statements + &body.text)
-            };
-            let statements = Statements { text: statements, checks: body.checks };
-            text.push_str(&functions.placed(self, statements, &ports, &inside, faster, short));
+            let short = || self.short_body(&part);
+            text.push_str(&functions.called(self, &body, &ports, &inside, faster, short));
         }
         let _ = writeln!(text, "{pad}}}");
         for (n, port) in transition.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {

@@ -7,7 +7,6 @@
 //! fast.
 
 use super::Writer;
-use super::outlined_transitions::with_own_names;
 use super::suspension_points::Stops;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -153,7 +152,6 @@ impl Writer<'_> {
                     format!("{{\nat = next[{}];\ngoto moved;\n}}", n - 1)
                 }
             });
-            let text = with_own_names(&text, &self.automaton.objects);
             let next = all.len();
             let at = *known.entry(text.clone()).or_insert(next);
             if at == next {

@@ -7,7 +7,7 @@
 
 use super::bits::{Bits, Outside, Source};
 use super::lanes::{constants, mixed_into};
-use super::loop_frame::{CFunction, LoopNames, frame};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, frame};
 use super::machine::{Machine, attribute};
 use super::outlined_circuit::{Rolled, place_of_word};
 use super::translation_validation::{bits_agree, of_circuits};
@@ -95,10 +95,27 @@ impl Printer<'_> {
         let text = before + &frame(self.words, self.machine, self.names, bits, &once, &group);
         let cycles = self.cycles() / f64::from(bits);
         let (name, evidence) = (self.names.function.to_owned(), of_circuits(self.bits));
-        Ok(CFunction { name, support, text, cycles, evidence })
+        let size = self.size();
+        Ok(CFunction { name, support, text, cycles, size, evidence })
     }
 
     /// Cycles of a group, estimated: gates, and the way in and out.
+    /// How long the function is: gates of the circuit, or what it calls, its list and the calls of a period.
+    fn size(&self) -> usize {
+        let tables: usize = self.bits.tables.values().map(|circuit| circuit.gates().len()).sum();
+        match self.rolled {
+            None => OPERATION * (tables + self.bits.circuit.gates().len()),
+            Some(rolled) => {
+                let called: usize = rolled
+                    .kinds
+                    .iter()
+                    .map(|kind| self.bits.tables[&kind.table].gates().len() + kind.n_numbers())
+                    .sum();
+                OPERATION * (called + rolled.period) + rolled.numbers.len() / 2
+            }
+        }
+    }
+
     fn cycles(&self) -> f64 {
         let called = self.bits.calls.iter().map(|call| {
             let circuit = &self.bits.tables[&call.table];

@@ -40,11 +40,21 @@ pub(super) fn literal(value: u128, word: u32) -> String {
     }
 }
 
+/// The operator of an expression that stands outside of brackets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outer {
+    /// There is none.
+    Nothing,
+    /// One that stands beside `|` without brackets: `|` itself, shifts, casts, products.
+    Tight,
+    /// One that binds stronger than `|` too, but that compilers warn of beside it: masks and sums.
+    Loose,
+}
+
 /// A printed expression.
 pub(super) struct Text {
     text: String,
-    /// No operator outside of brackets.
-    atom: bool,
+    outer: Outer,
     /// Bits of its type; `None` where that may be smaller than what computes with it.
     word: Option<u32>,
     clean: bool,
@@ -52,20 +62,24 @@ pub(super) struct Text {
 
 impl Text {
     fn atom(text: String, word: Option<u32>) -> Text {
-        Text { text, atom: true, word, clean: true }
+        Text { text, outer: Outer::Nothing, word, clean: true }
     }
 
-    fn operation(text: String, word: u32, clean: bool) -> Text {
-        Text { text, atom: false, word: Some(word), clean }
+    fn tight(text: String, word: u32, clean: bool) -> Text {
+        Text { text, outer: Outer::Tight, word: Some(word), clean }
+    }
+
+    fn loose(text: String, word: u32, clean: bool) -> Text {
+        Text { text, outer: Outer::Loose, word: Some(word), clean }
     }
 
     /// A call of what computes with 128 bits.
     fn wide(name: &str, arguments: &[&str], clean: bool) -> Text {
-        Text { text: format!("hr_{name}128({})", arguments.join(", ")), atom: true, word: Some(128), clean }
+        Text { text: format!("hr_{name}128({})", arguments.join(", ")), outer: Outer::Nothing, word: Some(128), clean }
     }
 
     fn bracketed(&self) -> String {
-        if self.atom { self.text.clone() } else { format!("({})", self.text) }
+        if self.outer == Outer::Nothing { self.text.clone() } else { format!("({})", self.text) }
     }
 }
 
@@ -73,6 +87,8 @@ impl Text {
 pub(super) struct Expressions<'a> {
     pub outside: &'a Outside<'a>,
     pub locals: FxHashMap<NodeId, String>,
+    /// What loads read, by the numbers of these; others are called after the numbers.
+    pub loaded: FxHashMap<u32, String>,
     /// Objects of which the content at the beginning stands in a copy.
     pub copied: FxHashSet<ObjectId>,
     /// Nodes that may be computed where their index is not less than the length.
@@ -162,7 +178,7 @@ impl Expressions<'_> {
         if word(width) == 128 {
             return Text::wide("and", &[&text.text, &ones], true);
         }
-        Text::operation(format!("{} & {ones}", text.bracketed()), word(width), true)
+        Text::loose(format!("{} & {ones}", text.bracketed()), word(width), true)
     }
 
     /// An operand of an operation in `word` bits, clean or not.
@@ -192,7 +208,9 @@ impl Expressions<'_> {
         match graph.op(id) {
             Op::Const(value) => Text::atom(literal(*value, w), Some(w)),
             Op::Input { port, offset } => Text::atom(self.outside.names.input(*port, *offset), stored),
-            Op::Loaded(number) => Text::atom(loaded_name(*number), Some(w)),
+            Op::Loaded(number) => {
+                Text::atom(self.loaded.get(number).cloned().unwrap_or_else(|| loaded_name(*number)), Some(w))
+            }
             Op::Entry { object, index } => self.entry(id, *object, *index),
             Op::Not(a) => {
                 let (text, clean) = self.raw(*a, w);
@@ -200,9 +218,9 @@ impl Expressions<'_> {
                     return Text::wide("xor", &[&text, &literal(mask(width), w)], clean);
                 }
                 if width == w {
-                    return Text::operation(format!("~{text}"), w, true);
+                    return Text::tight(format!("~{text}"), w, true);
                 }
-                Text::operation(format!("{text} ^ {}", literal(mask(width), w)), w, clean)
+                Text::loose(format!("{text} ^ {}", literal(mask(width), w)), w, clean)
             }
             Op::And(a, b) => self.bitwise(*a, "&", *b, w, |a, b| a || b),
             Op::Or(a, b) => self.bitwise(*a, "|", *b, w, |a, b| a && b),
@@ -225,7 +243,7 @@ impl Expressions<'_> {
                     if w == 128 {
                         return Text::wide("shift_left", &[&text, &count.text], width == w);
                     }
-                    return Text::operation(format!("{text} << {}", count.bracketed()), w, width == w);
+                    return Text::tight(format!("{text} << {}", count.bracketed()), w, width == w);
                 }
                 self.shift("left", *a, *n, width)
             }
@@ -236,7 +254,7 @@ impl Expressions<'_> {
                         return Text::wide("shift_right", &[&self.value(*a), &count.text], true);
                     }
                     let text = format!("{} >> {}", self.value_atom(*a), count.bracketed());
-                    return Text::operation(text, w, true);
+                    return Text::tight(text, w, true);
                 }
                 Text { clean: true, ..self.shift("right", *a, *n, width) }
             }
@@ -251,7 +269,7 @@ impl Expressions<'_> {
                     let changed = Text::wide("xor", &[&text, &top], true);
                     return Text::wide("sub", &[&changed.text, &top], width == w);
                 }
-                Text::operation(format!("({text} ^ {top}) - {top}"), w, width == w)
+                Text::loose(format!("({text} ^ {top}) - {top}"), w, width == w)
             }
             Op::Equal(a, b) => flag(self.comparison(*a, "==", *b)),
             Op::Less(a, b) => flag(self.comparison(*a, "<", *b)),
@@ -273,11 +291,11 @@ impl Expressions<'_> {
                 let all = format!("(0 - {})", cast(&condition, w));
                 if graph.constant(*b) == Some(0) {
                     let (a, clean) = self.raw(*a, w);
-                    return Text::operation(format!("{all} & {a}"), w, clean);
+                    return Text::loose(format!("{all} & {a}"), w, clean);
                 }
                 let ((a, a_clean), (b, b_clean)) = (self.raw(*a, w), self.raw(*b, w));
                 let text = format!("hr_select{w}({}, {a}, {b})", condition.text);
-                Text { text, atom: true, word: Some(w), clean: a_clean && b_clean }
+                Text { text, outer: Outer::Nothing, word: Some(w), clean: a_clean && b_clean }
             }
             Op::Lookup(table, index) => {
                 let text = format!("{}[{}]", self.outside.names.table(*table), self.position(*index));
@@ -295,7 +313,7 @@ impl Expressions<'_> {
                 }
                 let byte = |at: u32| format!("(uint{w}_t){name}[({a} >> {at}) & 255] << {at}");
                 let bytes: Vec<String> = (0..width).step_by(8).map(byte).collect();
-                Text::operation(bytes.join(" | "), w, true)
+                Text::tight(bytes.join(" | "), w, true)
             }
             Op::Instruction { description, operands } => {
                 let operands: Vec<String> = operands.iter().map(|operand| self.value(*operand)).collect();
@@ -388,7 +406,8 @@ impl Expressions<'_> {
         let text = format!("{} {operator} {}", a.bracketed(), b.bracketed());
         // Of two small types, C computes in `int`; both are not negative.
         let known = a.word.is_some() || b.word.is_some();
-        Text { text, atom: false, word: known.then_some(w), clean: clean(a.clean, b.clean) }
+        let outer = if operator == "|" { Outer::Tight } else { Outer::Loose };
+        Text { text, outer, word: known.then_some(w), clean: clean(a.clean, b.clean) }
     }
 
     fn arithmetic(&self, a: NodeId, operator: &str, b: NodeId, width: u32, fits: bool) -> Text {
@@ -403,7 +422,9 @@ impl Expressions<'_> {
             return Text::wide(name, &[&cast(&a, w), &cast(&b, w)], fits || width == w);
         }
         let a_text = if a.word == Some(w) || b.word == Some(w) { a.bracketed() } else { cast(&a, w) };
-        Text::operation(format!("{a_text} {operator} {}", b.bracketed()), w, fits || width == w)
+        let text = format!("{a_text} {operator} {}", b.bracketed());
+        let outer = if operator == "*" { Outer::Tight } else { Outer::Loose };
+        Text { text, outer, word: Some(w), clean: fits || width == w }
     }
 
     fn division(&self, a: NodeId, operator: &str, name: &str, b: NodeId, w: u32) -> Text {
@@ -413,7 +434,7 @@ impl Expressions<'_> {
         }
         if self.outside.graph.bounds(b).0 > 0 {
             let text = format!("{} {operator} {}", cast(&dividend, w), divisor.bracketed());
-            return Text::operation(text, w, true);
+            return Text::tight(text, w, true);
         }
         Text::atom(format!("hr_{name}{w}({}, {})", dividend.text, divisor.text), Some(w))
     }
@@ -422,7 +443,7 @@ impl Expressions<'_> {
         let w = word(width);
         let count = self.count(n).text;
         let text = format!("hr_{name}{w}({}, {count}, {width})", self.value(a));
-        Text { text, atom: true, word: Some(w), clean: width == w }
+        Text { text, outer: Outer::Nothing, word: Some(w), clean: width == w }
     }
 
     fn extract(&self, a: NodeId, lo: u32, width: u32) -> Text {
@@ -433,17 +454,17 @@ impl Expressions<'_> {
             let result = if w == 128 {
                 shifted_right(text, lo)
             } else {
-                Text::operation(format!("(uint{w}_t)hr_bits128({}, {lo})", text.text), w, true)
+                Text::tight(format!("(uint{w}_t)hr_bits128({}, {lo})", text.text), w, true)
             };
             return Text { clean: kept & mask(w) <= mask(width), ..result };
         }
         let narrowed = text.word.is_none_or(|word| word > w) && word(self.width(a)) > w;
         let mut result = text;
         if lo > 0 {
-            result = Text { text: format!("{} >> {lo}", result.bracketed()), atom: false, ..result };
+            result = Text { text: format!("{} >> {lo}", result.bracketed()), outer: Outer::Tight, ..result };
         }
         if narrowed {
-            result = Text::operation(cast(&Text { word: None, ..result }, w), w, true);
+            result = Text::tight(cast(&Text { word: None, ..result }, w), w, true);
         }
         result.clean = (if narrowed { kept & mask(w) } else { kept }) <= mask(width);
         result
@@ -485,14 +506,14 @@ impl Expressions<'_> {
             return joined(texts.iter().map(|text| cast(text, w)).collect());
         }
         let texts: Vec<String> = texts.iter().map(Text::bracketed_for_or).collect();
-        Text::operation(texts.join(" | "), w, true)
+        Text::tight(texts.join(" | "), w, true)
     }
 
     fn piece(&self, piece: &Piece, w: u32) -> Text {
         let placed = |text: Text, at: u32| match at {
             0 => text,
             _ if w == 128 => Text::atom(shifted_left(&cast(&text, w), at), Some(w)),
-            _ => Text::operation(format!("{} << {at}", cast(&text, w)), w, true),
+            _ => Text::tight(format!("{} << {at}", cast(&text, w)), w, true),
         };
         match *piece {
             Piece::Const(value) => Text::atom(literal(value, w), Some(w)),
@@ -510,7 +531,7 @@ impl Expressions<'_> {
             }
             Piece::Swapped { source, lo, n_bits, at } => {
                 let inner = self.shifted(source, lo as i32, n_bits);
-                let name = if n_bits == 128 { "hr_swap" } else { "__builtin_bswap" };
+                let name = if n_bits == 128 { "hr_swap" } else { self.outside.names.swap() };
                 placed(Text::atom(format!("{name}{n_bits}({inner})"), Some(n_bits)), at)
             }
             Piece::Moved { source, shift, mask: taken } => self.moved(source, shift, taken, w),
@@ -528,18 +549,18 @@ impl Expressions<'_> {
             (Text { clean: true, ..shifted_right(text, distance) }, held >> distance)
         } else if shift <= 0 && source_word == 128 {
             let text = format!("(uint{w}_t)hr_bits128({}, {distance})", text.text);
-            (Text::operation(text, w, true), (held >> distance) & mask(w))
+            (Text::tight(text, w, true), (held >> distance) & mask(w))
         } else if shift > 0 {
             let text = format!("{} << {distance}", cast(&text, w));
-            (Text::operation(text, w, true), (held << distance) & mask(w))
+            (Text::tight(text, w, true), (held << distance) & mask(w))
         } else {
             let shifted = match distance {
                 0 => text,
-                _ => Text { text: format!("{} >> {distance}", text.bracketed()), atom: false, ..text },
+                _ => Text { text: format!("{} >> {distance}", text.bracketed()), outer: Outer::Tight, ..text },
             };
             if source_word > w {
                 let text = cast(&Text { word: None, ..shifted }, w);
-                (Text::operation(text, w, true), (held >> distance) & mask(w))
+                (Text::tight(text, w, true), (held >> distance) & mask(w))
             } else {
                 (Text { clean: true, ..shifted }, held >> distance)
             }
@@ -550,19 +571,19 @@ impl Expressions<'_> {
         if w == 128 {
             return Text::wide("and", &[&cast(&moved, w), &literal(taken, w)], true);
         }
-        Text::operation(format!("{} & {}", moved.bracketed(), literal(taken, w)), w, true)
+        Text::loose(format!("{} & {}", moved.bracketed(), literal(taken, w)), w, true)
     }
 }
 
 impl Text {
-    /// Shifts bind stronger than `|`, but compilers warn of masks and sums that do.
+    /// As an operand of `|`.
     fn bracketed_for_or(&self) -> String {
-        if self.text.contains(['&', '^', '+', '-']) { self.bracketed() } else { self.text.clone() }
+        if self.outer == Outer::Loose { self.bracketed() } else { self.text.clone() }
     }
 }
 
 fn flag(comparison: String) -> Text {
-    Text::operation(format!("(uint32_t)({comparison})"), 32, true)
+    Text::tight(format!("(uint32_t)({comparison})"), 32, true)
 }
 
 fn cast(text: &Text, w: u32) -> String {

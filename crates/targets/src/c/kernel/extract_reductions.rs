@@ -88,6 +88,7 @@ pub fn with_sums(
         );
         arguments.insert_str(0, ", held_");
     }
+    begin.insert_str(0, &names.names.entered());
     let step = if period.is_some() { format!("{PERIOD} - at_") } else { STEP.to_string() };
     let _ = write!(
         made.text,

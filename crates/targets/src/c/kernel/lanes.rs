@@ -22,7 +22,7 @@ use self::interleave::TOGETHER;
 use self::statements::Computed;
 use self::ternary::Ternary;
 use super::expression::{Expressions, literal, word_type};
-use super::loop_frame::{CFunction, LoopNames, frame};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, frame};
 use super::machine::Machine;
 use super::rows::Rows;
 use super::translation_validation::LANES;
@@ -128,6 +128,7 @@ pub(super) fn constants(
     let mut expressions = Expressions {
         outside: &outside,
         locals: FxHashMap::default(),
+        loaded: FxHashMap::default(),
         copied: FxHashSet::default(),
         guarded: FxHashSet::default(),
     };
@@ -298,7 +299,9 @@ impl<'a> Printer<'a> {
         let cycles = self.cycles(rows, nodes) / f64::from(group_iterations);
         let cycles = if n_together > 1 { self.machine.costs.two_iterations(cycles) } else { cycles };
         let name = self.names.function.to_owned();
-        Ok(CFunction { name, support: self.support, text, cycles, evidence: LANES.to_vec() })
+        let moved: u64 = words.inputs.iter().chain(&words.outputs).map(|layout| layout.words(lane)).sum();
+        let size = OPERATION * (self.reachable().len() + moved as usize) * n_together as usize;
+        Ok(CFunction { name, support: self.support, text, cycles, size, evidence: LANES.to_vec() })
     }
 
     /// Statements for what vectors and tokens need of what no iteration changes, behind those of tables.

@@ -5,7 +5,7 @@
 //! are chosen, so no address depends on a value; permutations are one instruction each, and so is a linear map of all
 //! bytes.
 
-use super::loop_frame::{CFunction, LoopNames, counter_bounds, counter_ends, head};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, counter_bounds, counter_ends, head};
 use super::machine::Machine;
 use super::words::NotApplicable;
 use headrace_boolean::byte_permute::AffineByte;
@@ -82,6 +82,7 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     }
     let depth = registers.iter().map(|register| register.depth).max().unwrap_or(0);
     let cycles = machine.costs.layered(depth, printer.n_instructions);
+    let size = OPERATION * printer.n_instructions as usize;
     let Printer { once, text: iteration, .. } = printer;
     let mut text = head(body, Some(machine), names);
     text.push_str("  if (iterations == 0) return;\n");
@@ -99,7 +100,7 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     text.push_str(&counter_ends(body, names.names));
     text.push_str("}\n");
     let support = vec![SUPPORT.to_owned()];
-    Ok(CFunction { name: names.function.to_owned(), support, text, cycles, evidence: EVIDENCE.to_vec() })
+    Ok(CFunction { name: names.function.to_owned(), support, text, cycles, size, evidence: EVIDENCE.to_vec() })
 }
 
 /// Looking up.

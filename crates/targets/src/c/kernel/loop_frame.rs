@@ -24,6 +24,8 @@ pub struct CFunction {
     pub text: String,
     /// Cycles that an iteration takes, estimated: good for comparing, not for promising.
     pub cycles: f64,
+    /// How long it is, estimated from what is printed: in operands, as [`headrace_transform::statements::size`] counts.
+    pub size: usize,
     /// Why it does what the loop means, beside what tests of the whole say.
     pub evidence: Vec<Evidence>,
 }
@@ -48,6 +50,9 @@ impl CFunction {
         format!("/* {}:\n   {}. */\n{}", self.name, lines.join(";\n   "), self.text)
     }
 }
+
+/// Size of an operation on registers in a function: a name, what it is, and two operands.
+pub(super) const OPERATION: usize = 4;
 
 /// What the caller calls things.
 pub struct LoopNames<'a> {
@@ -74,6 +79,7 @@ pub(super) fn head(body: &Loop, machine: Option<&Machine>, names: &LoopNames) ->
         }
     }
     text.push_str(", size_t iterations)\n{\n");
+    text.push_str(&names.names.entered());
     text
 }
 
@@ -235,6 +241,7 @@ pub(super) fn counter_start(body: &Loop, counter: usize, names: &dyn Names) -> S
     let expressions = Expressions {
         outside: &outside,
         locals: FxHashMap::default(),
+        loaded: FxHashMap::default(),
         copied: FxHashSet::default(),
         guarded: FxHashSet::default(),
     };

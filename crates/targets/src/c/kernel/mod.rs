@@ -88,10 +88,10 @@ pub use prelude::{arithmetic, prelude};
 pub use recurrence::{product_once, recurrence};
 pub use renamed::Renamed;
 pub(super) use scalar::used_tables;
-pub use scalar::{element_type, statements, tables, tables_but};
+pub use scalar::{element_type, statements, tables, tables_but, tables_named};
 pub use sequential::sequential;
 pub use sink_copies::with_copies;
-pub use strategy::{MOST_FUNCTION_BYTES, Strategy, print_best, print_loop};
+pub use strategy::{MOST_FUNCTION, Strategy, print_best, print_loop};
 pub use tabulated::{TabulatedFunction, tabulated, tabulated_lanes};
 pub use words::NotApplicable;
 pub use work_items::{ItemPort, Items, items};
@@ -135,10 +135,50 @@ pub trait Names {
     /// A statement that ends the run with an error where `condition` is 0: `index` was not less than `length`.
     fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String;
 
+    /// What the function begins with that gives the bytes of a word in the other order; then come the bits of the word, up to 64.
+    fn swap(&self) -> &'static str {
+        "__builtin_bswap"
+    }
+
+    /// What a function that has the context begins with: statements, a line each.
+    fn entered(&self) -> String {
+        String::new()
+    }
+
+    /// A function under a name that follows from what it does, for all programs that have the same: `identity` says all that
+    /// its text depends on but the objects, which it works on in this order. `None` where functions stay what they are.
+    fn shared(&self, _identity: &str, _objects: &[&Object]) -> Option<Shared<'_>> {
+        None
+    }
+
     /// An instruction of a machine; operands and result are of the type that computes with their width.
     fn instruction(&self, _description: u32, _operands: &[String]) -> String {
         String::new()
     }
+}
+
+/// What a function is printed with that several programs may have.
+pub struct Shared<'a> {
+    /// What its name begins with.
+    pub name: String,
+    /// What stands above it: the type that it works on, `struct NAME_on`.
+    pub above: String,
+    /// What it is called with, an initializer of that type, where the context is `s`.
+    pub on: String,
+    /// What things are called in it.
+    pub names: Box<dyn Names + 'a>,
+}
+
+impl Shared<'_> {
+    /// Text that stands once in a file, whoever prints it first.
+    pub fn guarded(&self, text: &str) -> String {
+        guarded(&self.name, text)
+    }
+}
+
+/// Text that stands once in a file, however often it is printed.
+pub fn guarded(name: &str, text: &str) -> String {
+    format!("#ifndef has_{name}\n#define has_{name}\n{text}#endif\n")
 }
 
 impl Together for dyn Names + '_ {

@@ -10,12 +10,12 @@
 //! zeros, which add nothing, so that what is left needs no other code. How one product is computed and that it is the
 //! right one, is settled and proved by [`carryless`].
 
-use super::loop_frame::{CFunction, LoopNames};
+use super::loop_frame::{CFunction, LoopNames, OPERATION};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
 use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
-use headrace_transform::kernel::{Evidence, Loop};
+use headrace_transform::kernel::{Evidence, Loop, Object, ObjectId};
 use headrace_transform::passes::distribute_recurrence::{Added, ElementByte, Recurrence, SplitLoop, Tokens};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -177,18 +177,21 @@ pub fn recurrence(
     let features = features(bits);
     let attribute = attribute(&features);
     let mut text = first.text.clone();
-    for width in BTreeSet::from([128, bits]) {
-        text.push_str(&product(&plan, Registers { bits: width, turns_bits: bits != 128 }, function, &attribute));
-    }
-    text.push_str(&group(&plan, bits, function, &attribute));
-    text.push_str(&blocks(&split.recurrence, body, &plan, bits, names, &attribute));
+    text.push_str(&over_blocks(&split.recurrence, body, &plan, bits, names, &attribute));
     text.push_str(&iterations(split, tokens, first, names));
     let mut supports = first.support.clone();
     for bits in BTreeSet::from([128, bits]) {
         supports.push(support(bits));
     }
     let cycles = first.cycles + usual_costs().products(plan.multiply.n_multiplications(), bits);
-    let function = CFunction { name: function.to_owned(), support: supports, text, cycles, ..first.clone() };
+    let function = CFunction {
+        name: function.to_owned(),
+        support: supports,
+        text,
+        cycles,
+        size: first.size + size_of(&plan),
+        ..first.clone()
+    };
     Ok((function.shown_by(EVIDENCE.iter().cloned()), features))
 }
 
@@ -214,6 +217,13 @@ fn plan(recurrence: &Recurrence, bits: u32) -> Result<Plan, NotApplicable> {
         return Err(NotApplicable("a product whose factors are not ordered alike has no powers".into()));
     }
     Ok(plan)
+}
+
+/// How long the functions for a product are.
+fn size_of(plan: &Plan) -> usize {
+    let programs = [&plan.prepare_x, &plan.prepare_y, &plan.multiply, &plan.reduce];
+    // Whole products are printed for two widths, and a group has a first part and others.
+    2 * OPERATION * programs.map(|program| program.ops().len()).into_iter().sum::<usize>()
 }
 
 fn attribute(features: &BTreeSet<String>) -> String {
@@ -250,7 +260,8 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     text.push_str("}\n\n");
     let cycles = usual_costs().products(plan.multiply.n_multiplications(), 128);
     let (name, evidence) = (function.to_owned(), EVIDENCE.to_vec());
-    Ok((CFunction { name, support: vec![support(128)], text, cycles, evidence }, features))
+    let size = size_of(&plan);
+    Ok((CFunction { name, support: vec![support(128)], text, cycles, size, evidence }, features))
 }
 
 /// An element of which a byte is a part, and its width.
@@ -387,15 +398,64 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     text
 }
 
+/// The recurrence with what it calls: one function for all programs that have the same, where these may share some.
+fn over_blocks(
+    recurrence: &Recurrence,
+    body: &Loop,
+    plan: &Plan,
+    bits: u32,
+    names: &LoopNames,
+    attribute: &str,
+) -> String {
+    let print = |names: &LoopNames, linkage: &str| {
+        let mut text = String::new();
+        for width in BTreeSet::from([128, bits]) {
+            let registers = Registers { bits: width, turns_bits: bits != 128 };
+            text.push_str(&product(plan, registers, names.function, attribute));
+        }
+        text.push_str(&group(plan, bits, names.function, attribute));
+        text + &blocks(recurrence, body, plan, bits, names, attribute, linkage)
+    };
+    let mut objects: Vec<ObjectId> = Vec::new();
+    let mut place = |byte: &ElementByte| {
+        let at = objects.iter().position(|known| *known == byte.object).unwrap_or_else(|| {
+            objects.push(byte.object);
+            objects.len() - 1
+        });
+        (at, byte.index, byte.lo)
+    };
+    let places = [&recurrence.state, &recurrence.factor].map(|bytes| bytes.iter().map(&mut place).collect::<Vec<_>>());
+    let objects: Vec<&Object> = objects.iter().map(|object| &body.objects[object.0 as usize]).collect();
+    let about: Vec<(u32, usize)> = objects.iter().map(|object| (object.width, object.length)).collect();
+    let identity = format!("recurrence {bits} {:?} {places:?} {about:?}", recurrence.product);
+    let Some(shared) = names.names.shared(&identity, &objects) else { return print(names, "static") };
+    let (name, state) = (&shared.name, format!("const struct {}_on", shared.name));
+    let text = print(&LoopNames { function: name, state: &state, names: &*shared.names }, "HR_SAME");
+    let whole = shared.guarded(&format!("{}{text}", shared.above));
+    format!(
+        "{whole}static inline void {}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n  const struct {name}_on on = {};\n  {name}_recurrence(&on, in, iterations);\n}}\n",
+        names.function, names.state, shared.on
+    )
+}
+
 /// The recurrence over blocks.
-fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &LoopNames, attribute: &str) -> String {
+fn blocks(
+    recurrence: &Recurrence,
+    body: &Loop,
+    plan: &Plan,
+    bits: u32,
+    names: &LoopNames,
+    attribute: &str,
+    linkage: &str,
+) -> String {
     let function = names.function;
     let parts = bits as usize / 128;
     let whole = REGISTERS * parts;
     let n_keys = plan.prepare_y.outputs().len();
     let mut text = format!(
-        "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n",
-        names.state
+        "{attribute} {linkage} void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n{}",
+        names.state,
+        names.names.entered()
     );
     let [x, h] = [&recurrence.state, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
     let _ = writeln!(

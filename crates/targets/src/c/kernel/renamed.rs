@@ -1,7 +1,7 @@
 //! Renaming of tables and objects. Names of a loop that a pass has made of another: its tables are others, and some
 //! objects may be local to its function.
 
-use super::Names;
+use super::{Names, Shared};
 use headrace_source::Span;
 use headrace_transform::kernel::{Object, TableId};
 
@@ -40,6 +40,12 @@ impl Names for Renamed<'_> {
     }
     fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
         self.names.check(condition, index, length, span)
+    }
+    fn entered(&self) -> String {
+        self.names.entered()
+    }
+    fn shared(&self, identity: &str, objects: &[&Object]) -> Option<Shared<'_>> {
+        self.names.shared(identity, objects)
     }
     fn instruction(&self, description: u32, operands: &[String]) -> String {
         self.names.instruction(description, operands)

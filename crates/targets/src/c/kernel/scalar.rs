@@ -43,16 +43,25 @@ pub fn used_tables(graph: &Graph, roots: &[NodeId]) -> Vec<TableId> {
 
 /// Definitions of the tables that the roots need, but for some.
 pub fn tables_but(graph: &Graph, roots: &[NodeId], names: &dyn Names, some: &[TableId]) -> String {
+    let used: Vec<TableId> = used_tables(graph, roots).into_iter().filter(|id| !some.contains(id)).collect();
+    definitions("static const", graph, &used, &|table| names.table(table))
+}
+
+/// Definitions of the tables that the roots need, which a dialect declares otherwise than as `static const`.
+pub(super) fn tables_as(declared: &str, graph: &Graph, roots: &[NodeId], names: &dyn Names) -> String {
+    definitions(declared, graph, &used_tables(graph, roots), &|table| names.table(table))
+}
+
+/// The definition of a table under this name.
+pub fn tables_named(graph: &Graph, table: TableId, name: &str) -> String {
+    definitions("static const", graph, &[table], &|_| name.to_owned())
+}
+
+fn definitions(declared: &str, graph: &Graph, used: &[TableId], name: &dyn Fn(TableId) -> String) -> String {
     let mut text = String::new();
-    for id in used_tables(graph, roots).into_iter().filter(|id| !some.contains(id)) {
+    for &id in used {
         let table = graph.table(id);
-        let _ = write!(
-            text,
-            "static const {} {}[{}] = {{",
-            element_type(table.width),
-            names.table(id),
-            table.elements.len()
-        );
+        let _ = write!(text, "{declared} {} {}[{}] = {{", element_type(table.width), name(id), table.elements.len());
         for (i, &element) in table.elements.iter().enumerate() {
             text.push_str(if i == 0 {
                 ""
@@ -96,8 +105,10 @@ pub(super) fn statements_in_order(
     let mut outside = Outside { graph, objects, names, stored: FxHashSet::default() };
     let order = if by_number { Order::ByNumber } else { Order::ByEffect };
     let Ordered { statements, copied, guarded } = ordered(&mut outside, effects, order);
-    let values = Expressions { outside: &outside, locals: FxHashMap::default(), copied, guarded };
-    let mut printer = Printer { outside: &outside, values, text: String::new(), depth, by_number, defined: 0 };
+    let (locals, loaded) = Default::default();
+    let values = Expressions { outside: &outside, locals, loaded, copied, guarded };
+    let (lists, text) = Default::default();
+    let mut printer = Printer { outside: &outside, values, lists, text, depth, by_number, defined: 0 };
     printer.block(&statements);
     printer.text
 }
@@ -105,6 +116,8 @@ pub(super) fn statements_in_order(
 struct Printer<'a> {
     outside: &'a Outside<'a>,
     values: Expressions<'a>,
+    /// Lists that are local, named in the order in which they are declared.
+    lists: FxHashMap<ObjectId, String>,
     text: String,
     depth: usize,
     /// Values that have a variable: they are named in this order, so that what does the same has the same text.
@@ -139,8 +152,10 @@ impl Printer<'_> {
     fn statement(&mut self, statement: &Statement) {
         match statement {
             Statement::List(object) => {
+                let name = format!("t{}_", self.lists.len());
+                self.lists.insert(*object, name.clone());
                 let object = self.object(*object);
-                let line = format!("{} {}[{}] = {{0}};", element_type(object.width), object.name, object.length);
+                let line = format!("{} {name}[{}] = {{0}};", element_type(object.width), object.length);
                 self.line(&line);
             }
             Statement::Copy(object) => {
@@ -154,7 +169,8 @@ impl Printer<'_> {
             Statement::Ahead(number, object) => {
                 let width = self.object(*object).width;
                 let none = literal(0, word(width));
-                self.line(&format!("{} {} = {none};", word_type(width), loaded_name(*number)));
+                let name = self.load(*number);
+                self.line(&format!("{} {name} = {none};", word_type(width)));
             }
             Statement::Define { id, .. } => self.define(*id),
             Statement::Forget(ids) => ids.iter().for_each(|id| {
@@ -162,7 +178,8 @@ impl Printer<'_> {
             }),
             Statement::Load { id, object, index, ahead } => {
                 let text = self.element(*object, *index);
-                let name = loaded_name(*id);
+                let name = if *ahead { self.values.loaded.get(id).cloned() } else { None };
+                let name = name.unwrap_or_else(|| self.load(*id));
                 let text = if *ahead {
                     format!("{name} = {text};")
                 } else {
@@ -252,12 +269,19 @@ impl Printer<'_> {
         self.known_element(object, &self.values.position(index))
     }
 
-    fn known_element(&self, object: ObjectId, index: &str) -> String {
-        let object = &self.outside.objects[object.0 as usize];
+    fn known_element(&self, id: ObjectId, index: &str) -> String {
+        let object = &self.outside.objects[id.0 as usize];
         if object.persistent {
             return self.outside.names.element(object, index);
         }
-        format!("{}[{index}]", object.name)
+        format!("{}[{index}]", self.lists.get(&id).unwrap_or(&object.name))
+    }
+
+    /// The name of what a load reads, in the order of loads.
+    fn load(&mut self, id: u32) -> String {
+        let name = loaded_name(self.values.loaded.len() as u32);
+        self.values.loaded.insert(id, name.clone());
+        name
     }
 
     /// Whether compilers may not compute a value at another place in the order of the graph: they would do one chain of

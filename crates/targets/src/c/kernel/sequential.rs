@@ -10,18 +10,18 @@ use super::machine::usual_costs;
 use super::scalar::{as_element, element_type, statements, statements_in_order};
 use super::{Names, Outside};
 use headrace_source::Span;
-use headrace_transform::kernel::{Block, Effect, Evidence, Loop, Object, TableId};
+use headrace_transform::kernel::{self, Effect, Evidence, Loop, Object, TableId};
 use headrace_transform::passes::coalesce_token_loads::{self, TokenWords, coalesce_token_loads};
 use headrace_transform::passes::pass::BlockRef;
 use headrace_transform::passes::peel_first_iteration::{self, Settled, peel_first_iteration};
 use headrace_transform::passes::pipelines::{SCALAR_ITERATION, SCALAR_LOOP};
-use headrace_transform::statements::{Iterations, Kept};
+use headrace_transform::statements::{Iterations, Kept, size};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
-/// Bytes of statements from which on compilers are told to leave iterations one by one: putting those side by side
-/// takes them minutes, and nothing is gained by it.
-const UNROLLED_BYTES: usize = 60_000;
+/// Size of an iteration from which on compilers are told to leave iterations one by one: putting those side by side takes
+/// them minutes, and nothing is gained by it.
+const UNROLLED: usize = 5_800;
 
 /// What iterations are held to.
 const TESTED: Evidence =
@@ -32,35 +32,46 @@ pub fn sequential(body: &Loop, names: &LoopNames) -> CFunction {
     let better = SCALAR_LOOP.on_loop(body, &[]);
     let body = better.as_ref().unwrap_or(body);
     let whole = iterations_block(body, names.names, "iterations", false);
-    let own = if whole.0.len() > UNROLLED_BYTES { "HR_SCALAR " } else { "" };
+    let own = if whole.size > UNROLLED { "HR_SCALAR " } else { "" };
     // Two of them must not be long, either.
-    let apart = if 2 * whole.0.len() <= UNROLLED_BYTES { peeled(body, names) } else { None };
-    let (block, cycles) = apart.unwrap_or(whole);
+    let apart = if 2 * whole.size <= UNROLLED { peeled(body, names) } else { None };
+    let Block { text: block, cycles, size } = apart.unwrap_or(whole);
     let text = format!("{own}{}{block}}}\n", head(body, None, names));
-    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles, evidence: vec![TESTED] }
+    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles, size, evidence: vec![TESTED] }
 }
 
 /// Statements of the first iteration, of the others, and of what is stored behind these, where the others need less; and
 /// estimated cycles of one of them. Of a loop that makes no tokens only: where output takes the place of input, the tokens of
 /// the iteration before are not there any more.
-fn peeled(body: &Loop, names: &LoopNames) -> Option<(String, f64)> {
+fn peeled(body: &Loop, names: &LoopNames) -> Option<Block> {
     if !body.outputs.is_empty() {
         return None;
     }
     let Settled { body: others, behind } = peel_first_iteration::PASS.tried(|| peel_first_iteration(body))?;
-    let (first, _) = iterations_block(body, names.names, "1", false);
-    let (rest, cycles) = iterations_block(&others, names.names, "iterations - 1", false);
+    let first = iterations_block(body, names.names, "1", false);
+    let rest = iterations_block(&others, names.names, "iterations - 1", false);
+    let size = first.size + rest.size + size(&others.graph, &behind);
     let outside = IterationNames { names: names.names, body: &others, kept: &[], token_words: &[] };
     let behind = statements(&others.graph, &others.objects, &behind, &outside, 1);
     let text = format!(
-        "  if (iterations == 0) return;\n  {{\n{first}  }}\n  if (iterations == 1) return;\n  {{\n{rest}  }}\n{behind}"
+        "  if (iterations == 0) return;\n  {{\n{}  }}\n  if (iterations == 1) return;\n  {{\n{}  }}\n{behind}",
+        first.text, rest.text
     );
-    Some((text, cycles))
+    Some(Block { text, cycles: rest.cycles, size })
+}
+
+/// Statements that run iterations.
+pub(super) struct Block {
+    pub text: String,
+    /// Estimated cycles of an iteration.
+    pub cycles: f64,
+    /// How long it is.
+    pub size: usize,
 }
 
 /// Statements that do as many iterations as an expression says and leave pointers behind them, and estimated cycles of
 /// an iteration; `by_number`: values are computed in the order of the graph.
-pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &str, by_number: bool) -> (String, f64) {
+pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &str, by_number: bool) -> Block {
     let n_indexed = body.objects.len();
     let coalesced = || coalesce_token_loads::PASS.tried(|| coalesce_token_loads(body));
     let (cut, token_words) = if by_number { None } else { coalesced() }.unzip();
@@ -68,16 +79,17 @@ pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &st
     let cut = cut.map(|cut| with_own_names(cut, &token_words));
     let body = cut.as_ref().unwrap_or(body);
     let Iterations { graph, kept: all_kept, objects, effects } = Iterations::of(body);
-    let block = Block { graph, objects, effects, n_indexed, filled: Vec::new() };
+    let block = kernel::Block { graph, objects, effects, n_indexed, filled: Vec::new() };
     let better = SCALAR_ITERATION.on_block(BlockRef::of(&block), &[]);
-    let Block { graph, objects, effects, .. } = better.unwrap_or(block);
+    let kernel::Block { graph, objects, effects, .. } = better.unwrap_or(block);
+    let size = size(&graph, &effects);
     let outside = IterationNames { names, body, kept: &all_kept, token_words: &token_words };
     let mut text = String::new();
     for kept in &all_kept {
         text.push_str(&declaration(kept, body, names));
     }
     let statements = statements_in_order(&graph, &objects, &effects, &outside, 2, by_number);
-    if statements.len() > UNROLLED_BYTES {
+    if size > UNROLLED {
         text.push_str("  HR_ONE_BY_ONE\n");
     }
     let _ = writeln!(text, "  for (size_t n_ = {n_iterations}; n_ != 0; n_--) {{");
@@ -94,7 +106,7 @@ pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &st
     }
     let printing = Outside { graph: &graph, objects: &objects, names: &outside, stored: FxHashSet::default() };
     let operations: usize = Effect::needed(&effects, &graph).into_iter().map(|id| printing.reads(id).len()).sum();
-    (text, usual_costs().scalar(operations))
+    Block { text, cycles: usual_costs().scalar(operations), size }
 }
 
 /// A loop whose words of tokens have names that differ.

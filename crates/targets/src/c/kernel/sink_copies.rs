@@ -25,8 +25,11 @@ pub fn with_copies(split: &SunkCopies, iterations: &CFunction, names: &LoopNames
     }
     let _ = write!(
         made.text,
-        "static void {}({} *s{parameters}, size_t iterations)\n{{\n  if (iterations == 0) return;\n  {}(s{arguments}, iterations);\n",
-        names.function, names.state, iterations.name
+        "static void {}({} *s{parameters}, size_t iterations)\n{{\n{}  if (iterations == 0) return;\n  {}(s{arguments}, iterations);\n",
+        names.function,
+        names.state,
+        names.names.entered(),
+        iterations.name
     );
     for Copied { object, first, from, from_first, n } in &split.copied {
         let (object, from) = (&body.objects[object.0 as usize], &body.objects[from.0 as usize]);

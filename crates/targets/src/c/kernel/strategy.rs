@@ -95,8 +95,8 @@ pub fn print_loop(
     }
 }
 
-/// Bytes of text of a function: larger ones do not fit the instruction cache, and take compilers long.
-pub const MOST_FUNCTION_BYTES: usize = 450_000;
+/// Size of a function: larger ones do not fit the instruction cache, and take compilers long.
+pub const MOST_FUNCTION: usize = 40_000;
 
 /// Prints a loop in the way that is estimated to take the fewest cycles on a machine, among those that are not too
 /// long.
@@ -126,5 +126,5 @@ pub(super) fn print_whole(body: &Loop, machine: &Machine, names: &LoopNames) -> 
 }
 
 fn is_better(function: &CFunction, than: &CFunction) -> bool {
-    function.cycles < than.cycles && function.text.len() <= MOST_FUNCTION_BYTES
+    function.cycles < than.cycles && function.size <= MOST_FUNCTION
 }

@@ -6,7 +6,7 @@ use super::loop_frame::{CFunction, LoopNames, head};
 use super::machine::{Machine, usual_costs};
 use super::renamed::Renamed;
 use super::scalar::{element_type, statements, tables};
-use super::sequential::{iterations_block, sequential};
+use super::sequential::{Block, iterations_block, sequential};
 use super::translation_validation::{TABLES, tables_agree};
 use super::words::NotApplicable;
 use headrace_transform::kernel::evidence::agree;
@@ -53,25 +53,26 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, No
     text.push_str(&fillings(&tabulated, &inside));
     let bits: u64 = body.consumes.iter().map(|&(tokens, width)| tokens * u64::from(width)).sum();
     let n = (BITS_TOGETHER / bits.max(1)).clamp(1, MOST_ITERATIONS);
-    let (one, cycles) = iterations_block(body, &inside, &format!("iterations % {n}"), false);
+    let Block { text: one, cycles, size } = iterations_block(body, &inside, &format!("iterations % {n}"), false);
     let side_by_side = n > 1 && body.is_independent() && body.graph.reachable(body.roots()).len() <= MOST_NODES;
     let together =
         if side_by_side { unroll_and_interleave::PASS.tried(|| unroll_and_interleave(body, n)) } else { None };
     let together = together.filter(|several| agree(body, several, n, &|_, _| 0, &|_| {}));
-    let cycles = match together {
+    let (cycles, size) = match together {
         Some(several) => {
-            let (block, _) = iterations_block(&several, &inside, &format!("iterations / {n}"), true);
-            let _ = writeln!(text, "  {{\n{block}  }}\n  {{\n{one}  }}\n}}");
-            usual_costs().scalar_iterations(cycles, n)
+            let block = iterations_block(&several, &inside, &format!("iterations / {n}"), true);
+            let _ = writeln!(text, "  {{\n{}  }}\n  {{\n{one}  }}\n}}", block.text);
+            (usual_costs().scalar_iterations(cycles, n), size + block.size)
         }
         None => {
-            let (block, _) = iterations_block(body, &inside, "iterations", false);
-            let _ = writeln!(text, "{block}}}");
-            cycles
+            let block = iterations_block(body, &inside, "iterations", false);
+            let _ = writeln!(text, "{}}}", block.text);
+            (cycles, block.size)
         }
     };
     let name = names.function.to_owned();
-    let function = CFunction { name, support: Vec::new(), text, cycles, evidence: sequential(outer, names).evidence };
+    let function =
+        CFunction { name, support: Vec::new(), text, cycles, size, evidence: sequential(outer, names).evidence };
     let function = function.shown_by(TABLES.iter().cloned());
     Ok(TabulatedFunction { function, least_iterations: least_iterations(&tabulated) })
 }

@@ -10,7 +10,7 @@
 
 use super::expression::literal;
 use super::loop_frame::counter_start;
-use super::scalar::{element_type, statements, tables};
+use super::scalar::{element_type, statements, tables_as};
 use super::words::{Layout, NotApplicable, WordLoop};
 use super::{LoopNames, Names};
 use headrace_source::Span;
@@ -106,7 +106,7 @@ impl Printer<'_> {
             (words.written.iter()).map(|&(port, offset, value)| Effect::Output { port, offset, value }).collect();
         let roots: Vec<_> = words.written.iter().map(|one| one.2).collect();
         let global = ItemNames { words, name, local: BTreeSet::new() };
-        let mut text = tables(&words.graph, &roots, &global).replace("static const ", "HR_TABLE ");
+        let mut text = tables_as("HR_TABLE", &words.graph, &roots, &global);
         let space = if bytes <= MOST_CONSTANT && !self.is_indexed() { "HR_GIVEN" } else { "HR_GLOBAL" };
         let _ = write!(text, "HR_KERNEL void {name}({space} const struct {name}_given *HR_RESTRICT s");
         for port in &ports {
@@ -134,8 +134,7 @@ impl Printer<'_> {
         );
         self.pointers(&mut text, &ports);
         self.counters(&mut text);
-        let statements = statements(&words.graph, &body.objects, &effects, &own, 2);
-        text.push_str(&statements.replace("__builtin_bswap", "hr_swap"));
+        text.push_str(&statements(&words.graph, &body.objects, &effects, &own, 2));
         text.push_str("    (void)p_;\n    (void)s;\n  }\n}\n");
         Ok(Items {
             name: name.to_owned(),
@@ -379,6 +378,10 @@ impl Names for ItemNames<'_> {
 
     fn element(&self, object: &Object, index: &str) -> String {
         format!("s->{}[{index}]", object.name)
+    }
+
+    fn swap(&self) -> &'static str {
+        "hr_swap"
     }
 
     fn table(&self, table: TableId) -> String {

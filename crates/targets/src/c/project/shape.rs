@@ -301,6 +301,11 @@ pub(super) fn prototype(spec: &OperationSpec, function: Function, op: &str) -> S
     if function == Function::Many {
         return prototype_of_many(spec, op);
     }
+    prototype_as(spec, function, op, &format!("{op}_{}", name_of(function)))
+}
+
+/// The same of a function for one message, under another name.
+fn prototype_as(spec: &OperationSpec, function: Function, op: &str, name: &str) -> String {
     let mut listed = vec![format!("struct {op}_context *context")];
     for Parameter { name, port, .. } in parameters(spec, function) {
         if port.role.is_output() {
@@ -315,7 +320,7 @@ pub(super) fn prototype(spec: &OperationSpec, function: Function, op: &str) -> S
         Function::Helped => listed.insert(1, "const struct headrace_helpers *helpers".into()),
         _ => {}
     }
-    format!("uint32_t {op}_{}(\n    {})", name_of(function), listed.join(",\n    "))
+    format!("uint32_t {name}(\n    {})", listed.join(",\n    "))
 }
 
 fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
@@ -513,10 +518,8 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, t
         ),
         Function::Final => whole("headrace_message_final"),
         Function::Message => {
-            let mut others = prototype(spec, function, op).replacen("uint32_t ", "", 1);
-            others =
-                others.replacen(&format!("{op}_message("), &format!("HR_ELSEWHERE uint32_t {op}_message_others("), 1);
-            let _ = write!(text, "\n{others} {{\n{}}}\n", whole("hr_message_whole_other"));
+            let others = prototype_as(spec, function, op, &format!("{op}_message_others"));
+            let _ = write!(text, "\nHR_ELSEWHERE {others} {{\n{}}}\n", whole("hr_message_whole_other"));
             let given = listed.iter().map(|Parameter { name, port, .. }| match port.role.is_output() {
                 true => format!(", {name}, {name}_room, {name}_bytes"),
                 false => format!(", {name}, {name}_bytes"),

@@ -9,7 +9,11 @@ use headrace_ir::{Int, IntType, RealType, Scalar};
 pub enum Binding {
     /// Names, calls, indexing, parentheses.
     Primary,
-    /// Casts and prefix operators.
+    /// A cast to the type.
+    Cast(&'static str),
+    /// `!`
+    Not,
+    /// Another prefix operator.
     Prefix,
     /// The operator, by its spelling.
     Infix(&'static str),
@@ -67,7 +71,7 @@ impl Value {
     /// The text as an operand of a prefix operator or cast.
     fn tight(&self) -> String {
         match self.binding {
-            Binding::Primary | Binding::Prefix => self.text.clone(),
+            Binding::Primary | Binding::Cast(_) | Binding::Not | Binding::Prefix => self.text.clone(),
             Binding::Infix(_) | Binding::Choice => format!("({})", self.text),
         }
     }
@@ -79,7 +83,7 @@ impl Value {
                 self.text.clone()
             }
             // `!a == b` is right and looks wrong, so that compilers warn of it.
-            Binding::Prefix if self.text.starts_with('!') && !["&&", "||"].contains(&op) => format!("({})", self.text),
+            Binding::Not if !["&&", "||"].contains(&op) => format!("({})", self.text),
             _ => self.tight(),
         }
     }
@@ -105,15 +109,17 @@ impl Value {
     }
 
     /// `(ty)x`
-    pub fn cast(&self, ty: &str, kind: Kind) -> Value {
-        Value { text: format!("({ty}){}", self.tight()), binding: Binding::Prefix, kind, constant: None }
+    pub fn cast(&self, ty: &'static str, kind: Kind) -> Value {
+        Value { text: format!("({ty}){}", self.tight()), binding: Binding::Cast(ty), kind, constant: None }
     }
 
     /// `op x`
     pub fn prefix(op: &str, x: &Value, kind: Kind) -> Value {
         // Two signs must not run together.
-        let operand = if x.binding == Binding::Prefix { format!("({})", x.text) } else { x.tight() };
-        Value { text: format!("{op}{operand}"), binding: Binding::Prefix, kind, constant: None }
+        let is_prefixed = matches!(x.binding, Binding::Cast(_) | Binding::Not | Binding::Prefix);
+        let operand = if is_prefixed { format!("({})", x.text) } else { x.tight() };
+        let binding = if op == "!" { Binding::Not } else { Binding::Prefix };
+        Value { text: format!("{op}{operand}"), binding, kind, constant: None }
     }
 
     /// `a op b`

@@ -38,7 +38,10 @@ impl Printer<'_> {
         let (before, features) = once.finish()?;
         self.features.extend(features);
         let (attribute, function, state) = (self.attribute(), self.names.function, self.names.state);
-        Ok(format!("{attribute}static void {function}_held({state} *s, HR_V{bits} *held_)\n{{\n{before}{stores}}}\n\n"))
+        let entered = self.names.names.entered();
+        Ok(format!(
+            "{attribute}static void {function}_held({state} *s, HR_V{bits} *held_)\n{{\n{entered}{before}{stores}}}\n\n"
+        ))
     }
 
     /// The attribute of functions with all features that have been asked for.

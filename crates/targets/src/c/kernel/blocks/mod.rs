@@ -21,7 +21,7 @@ pub(super) use multi_buffer::many_blocks;
 
 use self::previous_iteration::read_delays;
 use super::Names;
-use super::loop_frame::{CFunction, LoopNames, counter_start};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, counter_start};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
@@ -113,10 +113,11 @@ fn print(
     let before = printer.held_function()?;
     printer.function()?;
     let support = printer.support();
+    let size = OPERATION * plan.live.iter().filter(|live| **live).count() * printer.groups().iter().sum::<usize>();
     let Printer { text, features, held, .. } = printer;
     let cycles = cycles(&plan, bits);
     let (name, text) = (names.function.to_owned(), before + &text);
-    let function = CFunction { name, support, text, cycles, evidence: vec![TESTED] };
+    let function = CFunction { name, support, text, cycles, size, evidence: vec![TESTED] };
     Ok(Blocks { function, held: held.len(), features })
 }
 
@@ -226,13 +227,19 @@ impl<'a> Printer<'a> {
         most.max().unwrap_or(FEW).max(FEW).next_power_of_two()
     }
 
+    /// So many iterations are printed side by side, each in turn.
+    fn groups(&self) -> Vec<usize> {
+        let most = self.in_flight();
+        match self.plan.is_chained() {
+            true => vec![1],
+            false => GROUPS.iter().copied().filter(|&group| group <= most).collect(),
+        }
+    }
+
     fn function(&mut self) -> Result<(), NotApplicable> {
         let body = self.plan.body;
-        let chained = self.plan.is_chained();
         let before = self.plan.reads_before() && !self.behind();
-        let most = self.in_flight();
-        let groups: Vec<usize> =
-            if chained { vec![1] } else { GROUPS.iter().copied().filter(|&group| group <= most).collect() };
+        let groups = self.groups();
         let mut inner = String::new();
         for &group in &groups {
             inner.push_str(&self.group(group, before)?);
@@ -250,7 +257,9 @@ impl<'a> Printer<'a> {
         for (port, &(tokens, width)) in body.produces.iter().enumerate().filter(|(_, port)| port.0 > 0) {
             let _ = (tokens, write!(text, ", {} *restrict out{port}", element_type(width)));
         }
-        text.push_str(", size_t iterations)\n{\n  if (iterations == 0) return;\n");
+        text.push_str(", size_t iterations)\n{\n");
+        text.push_str(&self.names.names.entered());
+        text.push_str("  if (iterations == 0) return;\n");
         text.push_str(&once);
         self.start(&mut text);
         text.push_str("  while (iterations) {\n");

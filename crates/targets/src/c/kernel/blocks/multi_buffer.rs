@@ -2,7 +2,7 @@
 //! message, and several registers under way at once: an instruction need not wait for the one before, as it must where
 //! the iterations of one message go one by one.
 
-use super::super::loop_frame::{CFunction, LoopNames};
+use super::super::loop_frame::{CFunction, LoopNames, OPERATION};
 use super::super::machine::{of_width, supported, usual_costs};
 use super::super::messages::{Gathered, Many, head, leftovers};
 use super::super::words::NotApplicable;
@@ -48,6 +48,7 @@ pub(in crate::c::kernel) fn many_blocks(
         support,
         text,
         cycles: cycles(&plan, descriptions, bits, registers),
+        size: OPERATION * plan.live.iter().filter(|live| **live).count() * registers,
         evidence: vec![MANY],
     };
     Ok(Many { function, lanes: registers * bits as usize / 128, supported: supported(&features) })

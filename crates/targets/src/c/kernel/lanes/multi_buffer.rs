@@ -1,7 +1,7 @@
 //! Multi-buffer lanes: one lane for each message. One lane of a vector for each message.
 
 use super::super::CFunction;
-use super::super::loop_frame::LoopNames;
+use super::super::loop_frame::{LoopNames, OPERATION};
 use super::super::machine::{Machine, attribute, supported};
 use super::super::messages::{Gathered, Held, Many, OneIteration, head, leftovers};
 use super::super::translation_validation::MANY_LANES;
@@ -193,7 +193,8 @@ fn print(
     );
     let cycles = machine.costs.messages(cycles(&printer, one, n_in, n_out), n_groups);
     let name = names.function.to_owned();
-    let function = CFunction { name, support: printer.support, text, cycles, evidence: MANY_LANES.to_vec() };
+    let size = OPERATION * printer.reachable().len() * n_groups as usize;
+    let function = CFunction { name, support: printer.support, text, cycles, size, evidence: MANY_LANES.to_vec() };
     Ok(Many { function, lanes, supported: supported(&machine.features) })
 }
 

@@ -33,6 +33,43 @@ pub struct Part {
     pub outputs: Vec<Outside>,
 }
 
+/// What of a network belongs to one partition of a mapping, as positions in the lists of the network: all that whoever runs it
+/// must know, whether he has it as a network of its own or shares memory with the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Its instances, in their order.
+    pub instances: Vec<InstanceId>,
+    /// Connections with both ends in it.
+    pub inside: BTreeSet<usize>,
+    /// Those that bring it tokens from another partition, or from the boundary.
+    pub entering: BTreeSet<usize>,
+    /// Those that take tokens from it there.
+    pub leaving: BTreeSet<usize>,
+}
+
+impl Share {
+    fn of(network: &Network, mapping: &Mapping, partition: usize) -> Share {
+        let of_partition = |id: &InstanceId| mapping.partition(*id) == partition;
+        let instances = (0..network.instances.len() as u32).map(InstanceId).filter(of_partition).collect();
+        let mut share = Share { instances, ..Share::default() };
+        for (at, connection) in network.connections.iter().enumerate() {
+            let is_here = |endpoint: Endpoint| mapping.at(endpoint) == Some(partition);
+            match (is_here(connection.source), is_here(connection.target)) {
+                (true, true) => share.inside.insert(at),
+                (false, true) => share.entering.insert(at),
+                (true, false) => share.leaving.insert(at),
+                (false, false) => false,
+            };
+        }
+        share
+    }
+}
+
+/// What belongs to each partition of a mapping.
+pub fn shares(network: &Network, mapping: &Mapping) -> Vec<Share> {
+    (0..mapping.partitions.len()).map(|partition| Share::of(network, mapping, partition)).collect()
+}
+
 /// The parts of a network, by the partitions of a mapping of its instances. What leads from an input of the whole straight to
 /// an output of it belongs to the first.
 pub fn cut_network(network: &Network, mapping: &Mapping) -> Vec<Part> {
@@ -40,8 +77,7 @@ pub fn cut_network(network: &Network, mapping: &Mapping) -> Vec<Part> {
 }
 
 fn part(whole: &Network, mapping: &Mapping, partition: usize) -> Part {
-    let of_partition = |id: &InstanceId| mapping.partition(*id) == partition;
-    let instances: Vec<InstanceId> = (0..whole.instances.len() as u32).map(InstanceId).filter(of_partition).collect();
+    let Share { instances, inside, entering, leaving } = Share::of(whole, mapping, partition);
     let mut names: BTreeSet<String> = whole.inputs.iter().chain(&whole.outputs).map(|port| port.name.clone()).collect();
     let mut network = Network {
         name: format!("{}_{}", whole.name, mapping.partitions[partition]),
@@ -64,13 +100,10 @@ fn part(whole: &Network, mapping: &Mapping, partition: usize) -> Part {
     }
     let (mut inputs, mut outputs): (Vec<Outside>, Vec<Outside>) = (Vec::new(), Vec::new());
     for (at, connection) in whole.connections.iter().enumerate() {
-        let inside = |endpoint: Endpoint| match endpoint {
-            Endpoint::Boundary(_) => false,
-            Endpoint::Instance(id, _) => mapping.partition(id) == partition,
-        };
         let is_straight =
             matches!((connection.source, connection.target), (Endpoint::Boundary(_), Endpoint::Boundary(_)));
-        let (from, to) = (inside(connection.source), inside(connection.target));
+        let is_inside = inside.contains(&at);
+        let (from, to) = (is_inside || leaving.contains(&at), is_inside || entering.contains(&at));
         let is_own = from || to || (is_straight && partition == 0);
         if !is_own {
             continue;

@@ -1,5 +1,5 @@
-//! Instructions that programs execute on processors that an emulator is: counted, not timed, so that they are the same in
-//! every run and on every machine.
+//! Dynamic instruction counts under emulation. Instructions that programs execute on processors that an emulator is: counted, not
+//! timed, so that they are the same in every run and on every machine.
 
 use crate::tables::figure;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! XML to design.
+//! Reader of XLIM: an XML text becomes a design.
 
 use crate::design::{Design, Pin, StateVar, Task};
 use crate::modules::Body;

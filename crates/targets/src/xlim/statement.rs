@@ -1,4 +1,4 @@
-//! Statements, and calls, which are written out.
+//! Lowering of statements to XLIM, with procedures inlined: calls are written out where they stand.
 
 use super::value::{Binding, Frame, List, Owner, Printer, StateKey, Val};
 use headrace_ir::{

@@ -1,5 +1,5 @@
-//! Programs of a tree, changed at random: whatever comes out, `headrace check` and `headrace run` end in time, in
-//! bounded memory and with a status that they document.
+//! Mutation fuzzing of the command: programs of a tree are changed at random, and whatever comes out, `headrace check` and
+//! `headrace run` end in time, in bounded memory and with a status that they document.
 
 use super::Tree;
 use super::outside::{self, End, Limits};

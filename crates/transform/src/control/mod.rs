@@ -24,12 +24,14 @@
 //! | `state_identity`, `liveness` | what tells one state from another |
 //! | `control_slice` | what samples have to compute |
 //! | `loops`, `compose_transitions`, `counted_paths` | cycles of transitions as loops |
+//! | `action` | what one firing of one action does, by itself |
 //! | `hindrances` | why states have no loops |
 //! | `congruence` | elements that are equal whenever a loop begins |
 //! | `residues` | numbers of which only the residue counts |
 //! | `indexed_update_loops` | transitions that lead back to their state and write lists at computed places |
 //! | `code_size` | transitions whose rounds are better loops |
 
+mod action;
 mod code_size;
 mod compose_transitions;
 mod congruence;
@@ -55,6 +57,7 @@ mod symbolic_memory;
 mod symbolic_store;
 mod wiring;
 
+pub use action::{ActionTransition, transition_of_action};
 pub use code_size::Brevity;
 pub use explore::{Limits, Sample, automaton_of};
 pub use headrace_kernel::automaton::{

@@ -1,4 +1,4 @@
-//! What every page is made with: its frame, its style, and READMEs as HTML.
+//! Page template of the documentation: what every page is made with, its frame, its style, and READMEs as HTML.
 
 use headrace_bench::report::escape;
 use headrace_library::catalog::Library;

@@ -6,8 +6,9 @@
 use super::{Fifo, Writer};
 use crate::c::plan::Plan;
 use crate::c::scheduler::comment;
+use headrace_analysis::cut::{Share, shares};
 use headrace_analysis::topology;
-use headrace_ir::{Connection, Endpoint, InstanceId, Mapping};
+use headrace_ir::{Endpoint, InstanceId, Mapping};
 use headrace_source::Diagnostic;
 use std::cell::RefCell;
 
@@ -56,10 +57,6 @@ impl Writer<'_> {
         }
     }
 
-    fn members<'m>(&self, mapping: &'m Mapping, partition: usize) -> impl Iterator<Item = usize> + 'm {
-        mapping.of.iter().enumerate().filter(move |(_, of)| **of == partition).map(|(at, _)| at)
-    }
-
     pub(super) fn partition_fields(&self, mapping: &Mapping, plans: &[Plan<'_>], out: &mut String) {
         let n = mapping.partitions.len();
         out.push_str(&format!(
@@ -67,17 +64,15 @@ impl Writer<'_> {
             n,
             self.news_words()
         ));
-        for partition in 0..n {
+        for share in shares(self.network, mapping) {
             let mut align = "HR_ALIGNED(HR_LINE) ";
-            for at in self.members(mapping, partition) {
-                self.instance_field(at, plans, align, out);
+            for instance in &share.instances {
+                self.instance_field(instance.index(), plans, align, out);
                 align = "";
             }
-            for (connection, fifo) in self.network.connections.iter().zip(&self.rings) {
-                if fifo.ring.shared.is_none() && mapping.at(connection.source) == Some(partition) {
-                    out.push_str(&format!("    {align}struct {} {};\n", fifo.ring.name, fifo.field));
-                    align = "";
-                }
+            for fifo in share.inside.iter().map(|&at| &self.rings[at]) {
+                out.push_str(&format!("    {align}struct {} {};\n", fifo.ring.name, fifo.field));
+                align = "";
             }
         }
         for (connection, fifo) in self.network.connections.iter().zip(&self.rings) {
@@ -220,18 +215,17 @@ impl Writer<'_> {
         })
     }
 
-    fn watched(&self, mapping: &Mapping, partition: usize) -> Vec<Watched<'_>> {
-        let own = |endpoint: Endpoint| match endpoint {
-            Endpoint::Instance(instance, _) if mapping.partition(instance) == partition => Some(instance.index()),
-            _ => None,
+    fn watched(&self, share: &Share) -> Vec<Watched<'_>> {
+        let end = |&at: &usize| {
+            let (reads, connection) = (share.entering.contains(&at), &self.network.connections[at]);
+            match if reads { connection.target } else { connection.source } {
+                Endpoint::Instance(instance, _) => {
+                    Some(Watched { fifo: &self.rings[at], instance: instance.index(), reads })
+                }
+                Endpoint::Boundary(_) => None,
+            }
         };
-        let shared = self.network.connections.iter().zip(&self.rings).filter(|(_, fifo)| fifo.ring.shared.is_some());
-        let ends = |(connection, fifo): (&Connection, _)| {
-            let reader = own(connection.target).map(|instance| Watched { fifo, instance, reads: true });
-            let writer = own(connection.source).map(|instance| Watched { fifo, instance, reads: false });
-            reader.into_iter().chain(writer)
-        };
-        shared.flat_map(ends).collect()
+        share.entering.union(&share.leaving).filter_map(end).collect()
     }
 
     /// The partition of the thread that starts a run: the world outside belongs to that thread.
@@ -256,8 +250,8 @@ impl Writer<'_> {
         declarations.push_str(&format!(
             "/* Its partitions, for a thread each. */\nextern const struct headrace_partitions {prefix}_partitions;\n\n"
         ));
-        for partition in 0..n {
-            self.part(mapping, partition, runs, definitions);
+        for (partition, share) in shares(self.network, mapping).iter().enumerate() {
+            self.part(mapping, (partition, share), runs, definitions);
         }
         let parts: Vec<String> = (0..n).map(|at| format!("{prefix}_part_{at}")).collect();
         let controls: Vec<String> = (0..n).map(|at| format!("&context->parts[{at}].control")).collect();
@@ -284,12 +278,18 @@ impl Writer<'_> {
         ));
     }
 
-    fn part(&self, mapping: &Mapping, partition: usize, runs: &[(String, bool)], definitions: &mut String) {
+    fn part(
+        &self,
+        mapping: &Mapping,
+        (partition, share): (usize, &Share),
+        runs: &[(String, bool)],
+        definitions: &mut String,
+    ) {
         let cold = self.options.attribute();
         let prefix = self.prefix;
         let words = self.news_words();
         let mut own = vec![0u64; words];
-        for at in self.members(mapping, partition) {
+        for at in share.instances.iter().map(|instance| instance.index()) {
             own[at / 64] |= 1 << (at % 64);
         }
         // Whoever feeds leaves what it fires when there is much to move.
@@ -298,7 +298,7 @@ impl Writer<'_> {
             "/* Partition {}. */\n{cold}static bool {prefix}_part_{partition}(void *any_context) {{\n    struct {prefix} *const context = (struct {prefix} *)any_context;\n    struct headrace_control *const control = &context->parts[{partition}].control;\n    uint64_t news[{words}];\n    bool any = false;\n    memcpy(news, context->parts[{partition}].news, sizeof news);\n    while (!hr_over(&context->team){due}) {{\n",
             comment(&mapping.partitions[partition])
         );
-        for Watched { fifo, instance, reads } in self.watched(mapping, partition) {
+        for Watched { fifo, instance, reads } in self.watched(share) {
             let (index, seen) = if reads { ("written", "written_seen") } else { ("read", "read_seen") };
             let field = &fifo.field;
             text.push_str(&format!(
@@ -321,7 +321,8 @@ impl Writer<'_> {
         if !self.options.count_firings && !idle.is_empty() {
             text.push_str("        if (control->budget == 0) {\n            control->limited = 1;\n            break;\n        }\n        control->budget--;\n");
         }
-        let members = topology::sources_first(self.network).into_iter().filter(|&at| mapping.of[at] == partition);
+        let is_member = |&at: &usize| share.instances.binary_search(&InstanceId(at as u32)).is_ok();
+        let members = topology::sources_first(self.network).into_iter().filter(is_member);
         let mut stops = false;
         for at in members {
             stops |= runs[at].1;

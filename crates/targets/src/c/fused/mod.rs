@@ -42,6 +42,7 @@ mod folded;
 mod layered;
 mod lists_in_registers;
 mod loops;
+mod memoized_powers;
 mod merge_functions;
 mod multi_buffer;
 mod offload;
@@ -177,6 +178,8 @@ fn print(
 ) -> PrintedNetwork {
     let smaller = automaton.with_less_storage();
     let automaton = smaller.as_ref().unwrap_or(automaton);
+    let with_powers = memoized_powers::with_powers(automaton);
+    let automaton = with_powers.as_ref().unwrap_or(automaton);
     let inner = format!("{prefix}_scheduled");
     let print_behind = || {
         let behind = behind(network, automaton, options);
@@ -300,6 +303,7 @@ struct Behind<'a> {
 /// Names in the transitions of an automaton and in its loops.
 struct KernelNames<'a> {
     network: &'a Network,
+    automaton: &'a Automaton,
     places: &'a RefCell<PlaceTable>,
     /// Beginning of the names of tables.
     tables: String,
@@ -356,6 +360,10 @@ impl Names for KernelNames<'_> {
         )
     }
 
+    fn memo(&self, multiplier: &Object) -> Option<kernel::Memo> {
+        memoized_powers::kept(self.automaton, multiplier)
+    }
+
     fn table(&self, table: TableId) -> String {
         let inside = self.above.as_ref().is_some_and(|above| !above.contains(&table));
         format!("{}_{}", if inside { "table" } else { &self.tables }, table.0)
@@ -376,6 +384,7 @@ impl Writer<'_> {
         let tables = format!("{}_table", self.prefix);
         KernelNames {
             network: self.network,
+            automaton: self.automaton,
             places: self.places,
             tables,
             above: None,

@@ -6,8 +6,8 @@
 use super::manager::Manager;
 use super::pass::{BlockRef, Code, Pass, Seen};
 use super::{
-    coalesce_byte_writes, factor_rotations, majority_cse, merge_truncated_sums, reassociate_by_arrival, reroll_loops, shift_registers,
-    sink_complements,
+    coalesce_byte_writes, factor_rotations, majority_cse, merge_truncated_sums, reassociate_by_arrival, reroll_loops,
+    shift_registers, sink_complements,
 };
 use crate::kernel::{Block, Loop};
 use std::fmt;

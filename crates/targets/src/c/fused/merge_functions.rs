@@ -7,7 +7,7 @@
 use super::folded::{Folded, Group};
 use super::loops::Variant;
 use super::outlined_transitions::{ARM, X86, way};
-use super::{Writer, object_type};
+use super::{Writer, memoized_powers, object_type};
 use crate::c::kernel::{self, CFunction, LoopNames, element_type};
 use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
 use headrace_transform::passes::canonicalize_loop::{self, Key, Shape, canonicalize_loop};
@@ -92,7 +92,9 @@ impl Writer<'_> {
             known.insert(self.key(body), number);
             let is_whole = |id: &ObjectId| self.automaton.object(*id).lives_on();
             let own = canonicalize_loop::PASS.tried(|| canonicalize_loop(body));
-            let own = own.filter(|own| own.objects.iter().all(is_whole));
+            // What is kept of a multiplier lies beside it in the context, and nowhere else.
+            let is_kept = |id: &ObjectId| memoized_powers::kept(self.automaton, self.automaton.object(*id)).is_some();
+            let own = own.filter(|own| own.objects.iter().all(|id| is_whole(id) && !is_kept(id)));
             let next = all.len();
             let at = match &own {
                 Some(own) => *shapes.entry(own.key.clone()).or_insert(next),

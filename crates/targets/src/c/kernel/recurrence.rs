@@ -381,7 +381,9 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
             let _ = writeln!(text, "  x_ = HR_CL_XOR{bits}(x_, HR_CL_FIRST{bits}(x));");
         }
         let mut factors = program(&plan.prepare_x, &["x_".into()], wide, "p", text);
-        let key = |key: usize| format!("HR_CL_LOAD{bits}(keys + {} * {at} + {})", n_keys * bits as usize / 8, key * bits as usize / 8);
+        let key = |key: usize| {
+            format!("HR_CL_LOAD{bits}(keys + {} * {at} + {})", n_keys * bits as usize / 8, key * bits as usize / 8)
+        };
         factors.extend((0..n_keys).map(key));
         for (sum, value) in program(&plan.multiply, &factors, wide, "m", text).iter().enumerate() {
             let _ = writeln!(text, "  sum{sum} = HR_CL_XOR{bits}(sum{sum}, {value});");

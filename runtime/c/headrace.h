@@ -159,22 +159,22 @@ typedef void headrace_streams(uint32_t input, uint32_t output, struct headrace_s
 /* Ports of each direction that `whole` is told of at most. */
 #define HEADRACE_PORTS 16
 
-/* All tokens of a message, for `whole`: of each input port where they lie and how many there are, and room for bytes of an
-   output port. Then how many are left of those of port `input`, and how much of the room. */
+/* All tokens of a message, for `whole`: of each input port where they lie and how many there are, and of each output port where
+   there is room for how many; where that is null, output waits in the context. Then how many are left of those of port `input`,
+   and how much of the room. */
 struct headrace_windows {
     const void *in[HEADRACE_PORTS];
     size_t n_in[HEADRACE_PORTS];
-    uint8_t *out;
-    size_t n_out;
+    void *out[HEADRACE_PORTS];
+    size_t n_out[HEADRACE_PORTS];
     uint32_t input;
-    uint32_t output;
 };
 
 /* What comes of a whole message: nothing has happened; or all of it is over; or the network goes on with `run` and `stream`. */
 enum headrace_whole { HEADRACE_WHOLE_NOT, HEADRACE_WHOLE_DONE, HEADRACE_WHOLE_ON };
 
 /* A message as most are, all at once. Input and output do not overlap. Tokens that are left of ports other than `input` wait in
-   the context then, and so does output for other ports than `output`. */
+   the context then, and so does output for which there is no room. */
 typedef uint32_t headrace_take_whole(void *context, struct headrace_windows *windows);
 
 /* One network, for those who handle many: every function takes the context that `init` prepared. */

@@ -205,22 +205,35 @@ HR_FOLDED uint32_t hr_message_pump_whole(const struct headrace_operation *op, vo
     return result;
 }
 
-/* A string that came out whole, if there is one and all went well before. */
-HR_FOLDED uint32_t hr_message_take(const struct headrace_operation *op, void *c, enum headrace_role role,
-                                   const struct headrace_room *to, uint32_t result) {
+/* A string that came out, of whatever length. */
+HR_FOLDED uint32_t hr_message_take_any(const struct headrace_operation *op, void *c, enum headrace_role role,
+                                       const struct headrace_room *to) {
     const struct headrace_string *const string = &op->strings[role];
     uint32_t size;
     uint8_t more;
-    if ((op->roles >> role & 1u) == 0 || result != HEADRACE_OK) {
-        return result;
-    }
     *to->n_bytes = op->network->read(c, string->port, to->bytes, to->room);
     if (*to->n_bytes == to->room && op->network->read(c, string->port, &more, 1) == 1) {
         return HEADRACE_ROOM;
     }
     while (hr_message_is_there(string->size_port) && op->network->read(c, string->size_port, &size, 1) == 1) {
     }
-    return hr_message_allows(string, *to->n_bytes) ? HEADRACE_OK : HEADRACE_STUCK;
+    return HEADRACE_OK;
+}
+
+/* A string that came out whole, if there is one and all went well before. */
+HR_FOLDED uint32_t hr_message_take(const struct headrace_operation *op, void *c, enum headrace_role role,
+                                   const struct headrace_room *to, uint32_t result) {
+    if ((op->roles >> role & 1u) == 0 || result != HEADRACE_OK) {
+        return result;
+    }
+    result = hr_message_take_any(op, c, role, to);
+    return result != HEADRACE_OK || hr_message_allows(&op->strings[role], *to->n_bytes) ? result : HEADRACE_STUCK;
+}
+
+/* What the network says of a message that it verifies. */
+HR_FOLDED uint32_t hr_message_judged(uint8_t verified) {
+    HEADRACE_PUBLIC(&verified, sizeof verified);
+    return verified ? HEADRACE_OK : HEADRACE_REFUSED;
 }
 
 /* A message that is not authentic was processed to its end like any other, so its key is still good. */
@@ -312,8 +325,7 @@ HR_FOLDED uint32_t hr_message_take_all(const struct headrace_operation *op, void
         if (op->network->read(c, op->verified, &verified, 1) != 1) {
             return HEADRACE_STUCK;
         }
-        HEADRACE_PUBLIC(&verified, sizeof verified);
-        result = verified ? HEADRACE_OK : HEADRACE_REFUSED;
+        result = hr_message_judged(verified);
     }
     return result;
 }
@@ -468,6 +480,54 @@ HR_FOLDED void hr_message_offer(struct headrace_windows *windows, uint32_t port,
     }
 }
 
+HR_FOLDED void hr_message_make_room(struct headrace_windows *windows, uint32_t port, void *tokens, size_t n_tokens) {
+    if (hr_message_is_there(port)) {
+        windows->out[port] = tokens;
+        windows->n_out[port] = n_tokens;
+    }
+}
+
+/* How many tokens came out at a port. */
+HR_FOLDED size_t hr_message_made(const struct headrace_windows *windows, uint32_t port, size_t n_tokens) {
+    return hr_message_is_there(port) ? n_tokens - windows->n_out[port] : 0;
+}
+
+/* Whether a string comes out behind all input, so that it may be written where nothing is read any more. */
+HR_FOLDED bool hr_message_is_last(const struct headrace_operation *op, enum headrace_role role) {
+    return (op->roles >> role & 1u) != 0 && (role == HEADRACE_TAG || (role == HEADRACE_OUTPUT && !hr_message_streams(op)));
+}
+
+/* Room for a string that comes out; what says how long its chunks are is dropped. */
+HR_FOLDED void hr_message_room_string(const struct headrace_operation *op, struct headrace_windows *windows,
+                                      enum headrace_role role, const struct headrace_room *to, uint32_t *dropped) {
+    const bool now = hr_message_is_last(op, role) || (role == HEADRACE_OUTPUT && hr_message_streams(op));
+    if ((op->roles >> role & 1u) != 0) {
+        hr_message_make_room(windows, op->strings[role].size_port, now ? dropped : NULL, now ? 16 : 0);
+        hr_message_make_room(windows, op->strings[role].port, now ? to->bytes : NULL, now ? to->room : 0);
+    }
+}
+
+/* A string that came out, or the rest of it. */
+HR_FOLDED uint32_t hr_message_take_rest(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
+                                        bool whole, enum headrace_role role, const struct headrace_room *to, uint32_t result) {
+    const struct headrace_string *const string = &op->strings[role];
+    struct headrace_room rest = *to;
+    size_t made;
+    if (!hr_message_is_last(op, role) || result != HEADRACE_OK) {
+        return hr_message_is_last(op, role) ? result : hr_message_take(op, c, role, to, result);
+    }
+    made = hr_message_made(windows, string->port, to->room);
+    if (whole) {
+        *to->n_bytes = made;
+        return hr_message_allows(string, made) ? HEADRACE_OK : HEADRACE_STUCK;
+    }
+    rest.bytes += made;
+    rest.room -= made;
+    result = hr_message_take_any(op, c, role, &rest);
+    *to->n_bytes += made;
+    return result != HEADRACE_OK || hr_message_allows(string, *to->n_bytes) ? result : HEADRACE_STUCK;
+}
+
 /* A string and its size, which is one chunk: longer ones are not for `whole`. */
 HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, struct headrace_windows *windows,
                                        const struct headrace_bytes *strings, enum headrace_role role, uint32_t *size) {
@@ -478,6 +538,25 @@ HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, stru
     }
 }
 
+/* All strings that come out when the input is over, where most lie where they belong. */
+HR_FOLDED uint32_t hr_message_take_whole(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
+                                         bool whole, const struct headrace_room *rooms, uint8_t verified, uint32_t result) {
+    if (result == HEADRACE_ROOM) {
+        return headrace_message_drop(op, c, rooms);
+    }
+    result = hr_message_take(op, c, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], result);
+    result = hr_message_streams(op) ? result
+                                    : hr_message_take_rest(op, c, windows, whole, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], result);
+    result = hr_message_take_rest(op, c, windows, whole, HEADRACE_TAG, &rooms[HEADRACE_TAG], result);
+    if (result == HEADRACE_OK && hr_message_is_there(op->verified)) {
+        if (hr_message_made(windows, op->verified, 1) != 1 && op->network->read(c, op->verified, &verified, 1) != 1) {
+            return HEADRACE_STUCK;
+        }
+        result = hr_message_judged(verified);
+    }
+    return result;
+}
+
 /* The rest of a message that `whole` began. */
 uint32_t headrace_message_go_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
                                 struct headrace_room out);
@@ -486,14 +565,13 @@ uint32_t headrace_message_go_on(const struct headrace_operation *op, void *c, co
 HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_take_whole *take,
                                   struct headrace_message *message, void *c, const struct headrace_bytes *strings,
                                   const struct headrace_room *rooms, uint32_t *result) {
-    const struct headrace_network *const n = op->network;
-    const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
     /* Field by field: processors wait where two stores become one load. */
     const uint8_t *const in = strings[HEADRACE_INPUT].bytes;
     const size_t n_in = strings[HEADRACE_INPUT].n_bytes, room = rooms[HEADRACE_OUTPUT].room;
-    /* Every port gets its tokens below: to have nothing is to be told so. */
+    /* Every port gets its tokens and its room below: to have nothing is to be told so. */
     struct headrace_windows windows;
     const uint8_t rekey = 0, decrypts = op->decrypts;
+    uint8_t verified = 0;
     uint32_t sizes[6], dropped[16], began;
     hr_message_offer(&windows, op->rekey, &rekey, 1);
     hr_message_offer(&windows, op->decrypt, &decrypts, 1);
@@ -505,10 +583,11 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     hr_message_offer_string(op, &windows, strings, HEADRACE_AD, &sizes[3]);
     hr_message_offer_string(op, &windows, strings, HEADRACE_INPUT, &sizes[4]);
     hr_message_offer_string(op, &windows, strings, HEADRACE_TAG_IN, &sizes[5]);
+    hr_message_room_string(op, &windows, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], dropped);
+    hr_message_room_string(op, &windows, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], dropped);
+    hr_message_room_string(op, &windows, HEADRACE_TAG, &rooms[HEADRACE_TAG], dropped);
+    hr_message_make_room(&windows, op->verified, &verified, 1);
     windows.input = op->strings[HEADRACE_INPUT].port;
-    windows.output = hr_message_streams(op) ? output->port : HEADRACE_NO_PORT;
-    windows.out = hr_message_streams(op) ? rooms[HEADRACE_OUTPUT].bytes : NULL;
-    windows.n_out = hr_message_streams(op) ? room : 0;
     began = take(c, &windows);
     if (began == HEADRACE_WHOLE_NOT) {
         return false;
@@ -518,13 +597,13 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     hr_message_empty(&rooms[HEADRACE_TAG]);
     *result = HEADRACE_OK;
     if (hr_message_streams(op)) {
-        *rooms[HEADRACE_OUTPUT].n_bytes = room - windows.n_out;
+        *rooms[HEADRACE_OUTPUT].n_bytes = hr_message_made(&windows, op->strings[HEADRACE_OUTPUT].port, room);
     }
-    if (began == HEADRACE_WHOLE_ON || (hr_message_streams(op) && n->read(c, output->size_port, dropped, 16) == 16)) {
+    if (began == HEADRACE_WHOLE_ON) {
         const size_t left = (op->roles >> HEADRACE_INPUT & 1u) != 0 ? windows.n_in[op->strings[HEADRACE_INPUT].port] : 0;
         *result = headrace_message_go_on(op, c, in, n_in, n_in - left, rooms[HEADRACE_OUTPUT]);
     }
-    *result = hr_message_take_all(op, c, rooms, *result);
+    *result = hr_message_take_whole(op, c, &windows, began == HEADRACE_WHOLE_DONE, rooms, verified, *result);
     *result = hr_message_ended_whole(op, message, rooms, *result);
     return true;
 }

@@ -30,6 +30,7 @@ registry! {
     batch_byte_lookups: PASS;
     byte_layers: PASS;
     canonicalize_loop: PASS;
+    coalesce_byte_writes: PASS;
     coalesce_token_loads: PASS;
     distribute_recurrence: PASS;
     distribution: PASS;

@@ -6,8 +6,8 @@
 use super::manager::Manager;
 use super::pass::{BlockRef, Code, Pass, Seen};
 use super::{
-    factor_rotations, majority_cse, merge_truncated_sums, reassociate_by_arrival, reroll_loops, shift_registers,
-    sink_complements,
+    coalesce_byte_writes, factor_rotations, majority_cse, merge_truncated_sums, reassociate_by_arrival, reroll_loops,
+    shift_registers, sink_complements,
 };
 use crate::kernel::{Block, Loop};
 use std::fmt;
@@ -104,8 +104,9 @@ pub const TRANSITION: Pipeline = Pipeline {
     stages: &[
         always(&shift_registers::PASS),
         only(Demand::NestedRotations, &factor_rotations::PASS),
-        // Last: whoever makes values anew takes its sums apart again.
+        // Last: whoever makes values anew takes its sums apart again, and words.
         always(&merge_truncated_sums::PASS),
+        always(&coalesce_byte_writes::PASS),
     ],
 };
 

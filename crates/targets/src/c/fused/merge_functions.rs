@@ -7,7 +7,7 @@
 use super::folded::{self, On};
 use super::loops::{TUNED, Variant};
 use super::outlined_transitions::{ARM, Identity, X86, way};
-use super::{KernelNames, Writer, object_type};
+use super::{KernelNames, Writer, memoized_powers, object_type};
 use crate::c::kernel::{self, CFunction, LoopNames, element_type, guarded};
 use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
 use headrace_transform::passes::canonical_form::Canonical;
@@ -92,7 +92,9 @@ impl Writer<'_> {
             }
             let is_whole = |id: &ObjectId| self.automaton.object(*id).lives_on();
             let own = canonicalize_loop::PASS.tried(|| canonicalize_loop(body));
-            let own = own.filter(|own| own.objects.iter().all(is_whole));
+            // What is kept of a multiplier lies beside it in the context, and nowhere else.
+            let is_kept = |id: &ObjectId| memoized_powers::kept(self.automaton, self.automaton.object(*id)).is_some();
+            let own = own.filter(|own| own.objects.iter().all(|id| is_whole(id) && !is_kept(id)));
             let next = all.len();
             let at = match &own {
                 Some(own) => *shapes.entry(own.key.clone()).or_insert(next),

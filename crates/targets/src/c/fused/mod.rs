@@ -44,6 +44,7 @@ mod folded;
 mod layered;
 mod lists_in_registers;
 mod loops;
+mod memoized_powers;
 mod merge_functions;
 mod multi_buffer;
 mod offload;
@@ -176,6 +177,8 @@ fn print(
 ) -> PrintedNetwork {
     let smaller = automaton.with_less_storage();
     let automaton = smaller.as_ref().unwrap_or(automaton);
+    let with_powers = memoized_powers::with_powers(automaton);
+    let automaton = with_powers.as_ref().unwrap_or(automaton);
     let inner = format!("{prefix}_scheduled");
     let print_behind = || {
         let behind = behind(network, automaton, options);
@@ -291,6 +294,7 @@ struct Behind<'a> {
 /// Names in the transitions of an automaton and in its loops.
 struct KernelNames<'a> {
     network: &'a Network,
+    automaton: &'a Automaton,
     places: &'a RefCell<PlaceTable>,
     /// Beginning of the names of tables.
     tables: String,
@@ -359,6 +363,10 @@ impl Names for KernelNames<'_> {
         self.shared_function(identity, objects)
     }
 
+    fn memo(&self, multiplier: &Object) -> Option<kernel::Memo> {
+        memoized_powers::kept(self.automaton, multiplier)
+    }
+
     fn table(&self, table: TableId) -> String {
         if let Some(table) = self.on.as_ref().and_then(|on| on.table(table)) {
             return table.clone();
@@ -393,6 +401,7 @@ impl Writer<'_> {
         let tables = format!("{}_table", self.prefix);
         KernelNames {
             network: self.network,
+            automaton: self.automaton,
             places: self.places,
             tables,
             above: None,

@@ -11,7 +11,6 @@
 use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::outlined_transitions::KernelFunctions;
-use super::ports::streams;
 use super::states::Place;
 use super::steps::{self, Hole};
 use super::suspension_points::Stops;
@@ -186,23 +185,15 @@ impl Writer<'_> {
                 "    if (w->input == {at}) {{\n        w->n_in[{at}] = w_in_{name}_there;\n    }} else if (w_in_{name}_there > {size}) {{\n        s->in_{name} = w_in_{name};\n        s->in_{name}_there = w_in_{name}_there;\n    }} else if (w_in_{name}_there != 0) {{\n        (void){prefix}_append_{name}(s, (const unsigned char *)w_in_{name}, w_in_{name}_there);\n    }}\n"
             );
         }
-        for ((at, (ty, name, size)), port) in self.output_buffers().into_iter().enumerate().zip(&self.network.outputs) {
+        for (at, (ty, name, size)) in self.output_buffers().into_iter().enumerate() {
             let _ = write!(rests, " || s->out_{name}_there != 0 || s->out_{name}_first != 0");
-            if !streams(port) {
-                let _ = write!(
-                    begin,
-                    "    {ty} *w_out_{name} = s->out_{name}_buffer;\n    size_t w_out_{name}_room = {size};\n"
-                );
-                let _ = writeln!(end, "    s->out_{name}_there = (uint32_t)({size} - w_out_{name}_room);");
-                continue;
-            }
             let _ = write!(
                 begin,
-                "    {ty} *w_out_{name} = w->output == {at} ? w->out : s->out_{name}_buffer;\n    size_t w_out_{name}_room = w->output == {at} ? w->n_out : {size};\n"
+                "    {ty} *w_out_{name} = w->out[{at}] != NULL ? ({ty} *)w->out[{at}] : s->out_{name}_buffer;\n    size_t w_out_{name}_room = w->out[{at}] != NULL ? w->n_out[{at}] : {size};\n"
             );
             let _ = write!(
                 end,
-                "    if (w->output == {at}) {{\n        w->n_out = w_out_{name}_room;\n    }} else {{\n        s->out_{name}_there = (uint32_t)({size} - w_out_{name}_room);\n    }}\n"
+                "    if (w->out[{at}] != NULL) {{\n        w->n_out[{at}] = w_out_{name}_room;\n    }} else {{\n        s->out_{name}_there = (uint32_t)({size} - w_out_{name}_room);\n    }}\n"
             );
         }
         format!(

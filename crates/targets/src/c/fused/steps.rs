@@ -9,6 +9,7 @@
 use super::Writer;
 use super::suspension_points::Stops;
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
@@ -71,10 +72,7 @@ impl Writer<'_> {
     /// parts.
     pub(super) fn often(&self, whole: Option<&BTreeSet<usize>>) -> Vec<bool> {
         let states = &self.automaton.states;
-        let mut met = vec![0; states.len()];
-        for &at in self.automaton.parts.iter().flat_map(|part| &part.states) {
-            met[at] += 1;
-        }
+        let met = self.met();
         let most = met.iter().max().copied().unwrap_or(0);
         let is_often = |at: usize| {
             !states[at].loops.is_empty() || whole.is_some_and(|whole| whole.contains(&at)) || met[at] * OFTEN >= most
@@ -82,12 +80,53 @@ impl Writer<'_> {
         (0..states.len()).map(is_often).collect()
     }
 
+    /// In how many parts of samples each state is met.
+    fn met(&self) -> Vec<usize> {
+        let mut met = vec![0; self.automaton.states.len()];
+        for &at in self.automaton.parts.iter().flat_map(|part| &part.states) {
+            met[at] += 1;
+        }
+        met
+    }
+
+    /// States by the functions that they stand in: those that follow one another in one, the ways of loops first, because
+    /// going from function to function takes as long as a state.
+    fn together(&self, often: &[usize]) -> Vec<Vec<usize>> {
+        let met = self.met();
+        let mut open: BTreeSet<usize> = often.iter().copied().collect();
+        let mut first: Vec<usize> = often.to_vec();
+        first.sort_by_key(|&at| (self.automaton.states[at].loops.is_empty(), Reverse(met[at]), at));
+        let mut functions: Vec<Vec<usize>> = Vec::new();
+        for start in first {
+            let (mut states, mut next) = (Vec::new(), vec![start]);
+            while let Some(at) = next.pop().filter(|_| states.len() < STATES) {
+                if !open.remove(&at) {
+                    continue;
+                }
+                states.push(at);
+                let mut targets = Vec::new();
+                self.automaton.states[at].step.transitions(&mut |_, target| targets.push(target));
+                // The last is taken first.
+                targets.sort_by_key(|&target| (met[target], Reverse(target)));
+                next.extend(targets);
+            }
+            match functions.last_mut().filter(|last| last.len() + states.len() <= STATES) {
+                Some(last) => last.extend(states),
+                None if states.is_empty() => {}
+                None => functions.push(states),
+            }
+        }
+        functions
+    }
+
     /// The functions of states, whose texts are given, and the one that goes from function to function.
     pub(super) fn steps(&self, blocks: &[String], hot: &[bool], stops: &mut Stops) -> String {
         let prefix = self.prefix;
         let (often, seldom): (Vec<usize>, Vec<usize>) = (0..blocks.len()).partition(|&at| hot[at]);
         let (alike, alone) = self.alike(blocks, &seldom);
-        let alone: Vec<Vec<usize>> = often.chunks(STATES).chain(alone.chunks(STATES)).map(<[usize]>::to_vec).collect();
+        let mut functions = self.together(&often);
+        functions.extend(alone.chunks(STATES).map(<[usize]>::to_vec));
+        let alone = functions;
         let shared: Vec<&[Alike]> = alike.chunks(STATES).collect();
         let mut function = vec![0; blocks.len()];
         for (number, states) in alone.iter().enumerate() {

@@ -85,7 +85,7 @@ pub use machine::{Machine, supported};
 pub use messages::Many;
 pub use multi_buffer::many;
 pub use prelude::{arithmetic, prelude};
-pub use recurrence::{product_once, recurrence};
+pub use recurrence::{Memo, POWERS_BYTES, product_once, recurrence};
 pub use renamed::Renamed;
 pub(super) use scalar::used_tables;
 pub use scalar::{element_type, statements, tables, tables_but, tables_named};
@@ -126,6 +126,11 @@ pub trait Names {
 
     /// The same where there is a shorter way to an element than by its number.
     fn element_near(&self, _object: ObjectId, _index: NodeId) -> Option<String> {
+        None
+    }
+
+    /// What is kept of an object that loops multiply by.
+    fn memo(&self, _multiplier: &Object) -> Option<Memo> {
         None
     }
 

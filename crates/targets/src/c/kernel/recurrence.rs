@@ -23,6 +23,20 @@ use std::fmt::Write as _;
 /// Registers of a group.
 const REGISTERS: usize = 8;
 
+/// Registers that are made of a power at most, where powers are kept.
+const MOST_KEYS: usize = 2;
+
+/// Bytes that are kept of a multiplier at most.
+pub const POWERS_BYTES: usize = REGISTERS * MOST_KEYS * 64;
+
+/// What is kept of an element that loops multiply by, from call to call: two objects of bytes.
+pub struct Memo {
+    /// Its powers as [`group`] takes them.
+    pub powers: Object,
+    /// How many registers of them there are, and sixteen times how many parts a register has; 0: none.
+    pub known: Object,
+}
+
 /// Iterations of the first loop before the recurrence goes over their blocks: these stay in a near cache.
 const PASSES: usize = 1024;
 
@@ -69,6 +83,7 @@ fn support(bits: u32) -> String {
     };
     define(&format!("V{bits}"), v.to_owned());
     define(&format!("LOAD{bits}(p)"), format!("{prefix}_loadu_{whole}((const {pointer} *)(p))"));
+    define(&format!("KEEP{bits}(p, a)"), format!("{prefix}_storeu_{whole}(({pointer} *)(p), a)"));
     define(&format!("XOR{bits}(a, b)"), format!("{prefix}_xor_{whole}(a, b)"));
     define(&format!("AND{bits}(a, b)"), format!("{prefix}_and_{whole}(a, b)"));
     define(&format!("MULTIPLY{bits}(a, b, i)"), format!("{multiply}(a, b, i)"));
@@ -367,7 +382,7 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     let n_sums = plan.multiply.outputs().len();
     let n_keys = plan.prepare_y.outputs().len();
     let mut text = format!(
-        "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, HR_CL_V{bits} (*keys)[{n_keys}], size_t n)\n{{\n"
+        "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, const uint8_t *keys, size_t n)\n{{\n"
     );
     let wide = Registers { bits, turns_bits: bits != 128 };
     let iteration = |at: &str, is_last: bool, text: &mut String| {
@@ -376,7 +391,10 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
             let _ = writeln!(text, "  x_ = HR_CL_XOR{bits}(x_, HR_CL_FIRST{bits}(x));");
         }
         let mut factors = program(&plan.prepare_x, &["x_".into()], wide, "p", text);
-        factors.extend((0..n_keys).map(|key| format!("keys[{at}][{key}]")));
+        let key = |key: usize| {
+            format!("HR_CL_LOAD{bits}(keys + {} * {at} + {})", n_keys * bits as usize / 8, key * bits as usize / 8)
+        };
+        factors.extend((0..n_keys).map(key));
         for (sum, value) in program(&plan.multiply, &factors, wide, "m", text).iter().enumerate() {
             let _ = writeln!(text, "  sum{sum} = HR_CL_XOR{bits}(sum{sum}, {value});");
         }
@@ -398,6 +416,13 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     text
 }
 
+/// Where the powers of its multiplier are kept from call to call.
+fn memo(recurrence: &Recurrence, body: &Loop, plan: &Plan, names: &LoopNames) -> Option<Memo> {
+    let factor = recurrence.factor.first().and_then(|byte| body.objects.get(byte.object.0 as usize));
+    let fits = plan.prepare_y.outputs().len() <= MOST_KEYS;
+    factor.filter(|_| fits).and_then(|factor| names.names.memo(factor))
+}
+
 /// The recurrence with what it calls: one function for all programs that have the same, where these may share some.
 fn over_blocks(
     recurrence: &Recurrence,
@@ -414,6 +439,7 @@ fn over_blocks(
             text.push_str(&product(plan, registers, names.function, attribute));
         }
         text.push_str(&group(plan, bits, names.function, attribute));
+        text.push_str(&powers(recurrence, body, plan, bits, names, attribute));
         text + &blocks(recurrence, body, plan, bits, names, attribute, linkage)
     };
     let mut objects: Vec<ObjectId> = Vec::new();
@@ -425,7 +451,9 @@ fn over_blocks(
         (at, byte.index, byte.lo)
     };
     let places = [&recurrence.state, &recurrence.factor].map(|bytes| bytes.iter().map(&mut place).collect::<Vec<_>>());
-    let objects: Vec<&Object> = objects.iter().map(|object| &body.objects[object.0 as usize]).collect();
+    let memo = memo(recurrence, body, plan, names);
+    let kept = memo.iter().flat_map(|Memo { powers, known }| [powers, known]);
+    let objects: Vec<&Object> = objects.iter().map(|object| &body.objects[object.0 as usize]).chain(kept).collect();
     let about: Vec<(u32, usize)> = objects.iter().map(|object| (object.width, object.length)).collect();
     let identity = format!("recurrence {bits} {:?} {places:?} {about:?}", recurrence.product);
     let Some(shared) = names.names.shared(&identity, &objects) else { return print(names, "static") };
@@ -438,30 +466,15 @@ fn over_blocks(
     )
 }
 
-/// The recurrence over blocks.
-fn blocks(
-    recurrence: &Recurrence,
-    body: &Loop,
-    plan: &Plan,
-    bits: u32,
-    names: &LoopNames,
-    attribute: &str,
-    linkage: &str,
-) -> String {
+/// What makes so many registers of powers, the last ones of `keys`.
+fn powers(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &LoopNames, attribute: &str) -> String {
     let function = names.function;
     let parts = bits as usize / 128;
-    let whole = REGISTERS * parts;
-    let n_keys = plan.prepare_y.outputs().len();
+    let h = loaded(body, &recurrence.factor, names);
     let mut text = format!(
-        "{attribute} {linkage} void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n{}",
+        "{attribute} static void {function}_powers({} *s, uint8_t *keys, size_t n_)\n{{\n{}  const __m128i h = {h};\n  HR_CL_V{bits} power, powers[{REGISTERS}];\n",
         names.state,
         names.names.entered()
-    );
-    let [x, h] = [&recurrence.state, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
-    let _ = writeln!(
-        text,
-        "  __m128i x = {x};\n  const __m128i h = {h};\n  HR_CL_V{bits} power, powers[{REGISTERS}], keys[{REGISTERS}][{n_keys}];\n  uint8_t rest[{}];",
-        16 * whole
     );
     // The lowest powers stand in the last register, the lowest of them in its last part.
     let _ = writeln!(text, "  const __m128i power1 = h;");
@@ -485,23 +498,72 @@ fn blocks(
     let _ = writeln!(
         text,
         // Each step makes as many as there are, so that few products wait for one another.
-        "  const size_t n_ = (iterations + {parts} - 1) / {parts} < {REGISTERS} ? (iterations + {parts} - 1) / {parts} : {REGISTERS};\n  powers[{last}] = power;\n  __m128i stride = power{parts};\n  for (size_t have = 1; have < n_; have *= 2) {{\n    const HR_CL_V{bits} strides = HR_CL_ALL{bits}(stride);\n    for (size_t i = have; i < 2 * have && i < n_; i++)\n      powers[{last} - i] = {function}_product{bits}(powers[{last} + have - i], strides);\n    stride = {function}_product128(stride, stride);\n  }}\n  for (size_t i = {REGISTERS} - n_; i < {REGISTERS}; i++) {{",
+        "  powers[{last}] = power;\n  __m128i stride = power{parts};\n  for (size_t have = 1; have < n_; have *= 2) {{\n    const HR_CL_V{bits} strides = HR_CL_ALL{bits}(stride);\n    for (size_t i = have; i < 2 * have && i < n_; i++)\n      powers[{last} - i] = {function}_product{bits}(powers[{last} + have - i], strides);\n    stride = {function}_product128(stride, stride);\n  }}\n  for (size_t i = {REGISTERS} - n_; i < {REGISTERS}; i++) {{",
         last = REGISTERS - 1
     );
     let registers = Registers { bits, turns_bits: bits != 128 };
     let keys = program(&plan.prepare_y, &["powers[i]".into()], registers, "k", &mut text);
     for (key, value) in keys.iter().enumerate() {
-        let _ = writeln!(text, "    keys[i][{key}] = {value};");
+        let place = format!("keys + {} * i + {}", keys.len() * bits as usize / 8, key * bits as usize / 8);
+        let _ = writeln!(text, "    HR_CL_KEEP{bits}({place}, {value});");
+    }
+    text.push_str("  }\n}\n\n");
+    text
+}
+
+/// The recurrence over blocks.
+fn blocks(
+    recurrence: &Recurrence,
+    body: &Loop,
+    plan: &Plan,
+    bits: u32,
+    names: &LoopNames,
+    attribute: &str,
+    linkage: &str,
+) -> String {
+    let function = names.function;
+    let parts = bits as usize / 128;
+    let whole = REGISTERS * parts;
+    let n_keys = plan.prepare_y.outputs().len();
+    let mut text = format!(
+        "{attribute} {linkage} void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n{}",
+        names.state,
+        names.names.entered()
+    );
+    let x = loaded(body, &recurrence.state, names);
+    let _ = writeln!(text, "  __m128i x = {x};\n  uint8_t rest[{}];", 16 * whole);
+    let _ = writeln!(
+        text,
+        "  const size_t n_ = (iterations + {parts} - 1) / {parts} < {REGISTERS} ? (iterations + {parts} - 1) / {parts} : {REGISTERS};"
+    );
+    let memo = memo(recurrence, body, plan, names);
+    let bytes = n_keys * bits as usize / 8;
+    match &memo {
+        Some(Memo { powers, known }) => {
+            let [keys, known] = [powers, known].map(|object| names.names.element(object, "0"));
+            let _ = writeln!(
+                text,
+                "  uint8_t *const keys = &{keys};\n  if ({known} >> 4 != {parts} || ({known} & 0xf) < n_) {{\n    {function}_powers(s, keys, n_);\n    {known} = (uint8_t)({} + n_);\n  }}",
+                16 * parts
+            );
+        }
+        None => {
+            let _ = writeln!(
+                text,
+                "  HR_CL_V{bits} kept[{}];\n  uint8_t *const keys = (uint8_t *)kept;\n  {function}_powers(s, keys, n_);",
+                REGISTERS * n_keys
+            );
+        }
     }
     let _ = writeln!(
         text,
-        "  }}\n  for (; iterations >= {whole}; iterations -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
+        "  for (; iterations >= {whole}; iterations -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
         16 * whole
     );
     // Blocks that fill their registers are read where they lie.
     let _ = writeln!(
         text,
-        "  const size_t n = (iterations + {parts} - 1) / {parts}, zeros = n * {parts} - iterations;\n  if (iterations && zeros == 0) {{\n    x = {function}_group(x, in, keys + {REGISTERS} - n, n);\n  }} else if (iterations) {{\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * iterations);\n    _mm_storeu_si128((__m128i *)(rest + 16 * zeros), HR_CL_XOR128(HR_CL_LOAD128(rest + 16 * zeros), x));\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {REGISTERS} - n, n);\n  }}"
+        "  const size_t n = (iterations + {parts} - 1) / {parts}, zeros = n * {parts} - iterations;\n  if (iterations && zeros == 0) {{\n    x = {function}_group(x, in, keys + {bytes} * ({REGISTERS} - n), n);\n  }} else if (iterations) {{\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * iterations);\n    _mm_storeu_si128((__m128i *)(rest + 16 * zeros), HR_CL_XOR128(HR_CL_LOAD128(rest + 16 * zeros), x));\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {bytes} * ({REGISTERS} - n), n);\n  }}"
     );
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");

@@ -3,17 +3,17 @@
 //!
 //! Exploration follows whole networks from their beginning and knows what variables hold; here nothing is known of them. So the
 //! action is put between two others, in an actor of its own. `begin` gives all variables values from tokens that nobody
-//! knows, then the action fires when a token says so, and behind it `end` waits for ever, which may do all that the actor
-//! can, so that no store is dead. Example: of `action In:[x] ==> Out:[sum] do sum := sum + x; end`, the transition is
+//! knows, then the action fires when a token says so, and behind it comes a token, for which everybody waits for ever, that says
+//! which of the actor's actions is next: it may be any, so that no store is dead. Example: of `action In:[x] ==> Out:[sum] do sum := sum + x; end`, the transition is
 //! `o0[0] := o0[0] + in0[0]; out0[0] := o0[0] + in0[0]`.
 
 use super::explore::{Limits, automaton_of};
 use super::{NotFused, Step};
-use crate::kernel::{Effect, Graph, NodeId, Object, Transition};
+use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, Transition};
 use headrace_ir::{
-    Action, ActionId, Actor, ActorId, Connection, Endpoint, Expr, ExprKind, Guard, Instance, InstanceId, Local,
-    LocalId, LocalKind, Network, Output, OutputValue, Pattern, Place, Port, Root, Scalar, Schedule, State, StateId,
-    Stmt, StmtKind, Test, Type, VariableId,
+    Action, ActionId, Actor, ActorId, CompareOp, Connection, Endpoint, Expr, ExprKind, Guard, Instance, InstanceId,
+    IntType, Local, LocalId, LocalKind, Network, Output, OutputValue, Pattern, Place, Port, Root, Scalar, Schedule,
+    State, StateId, Stmt, StmtKind, Test, Type, Variable, VariableId,
 };
 use headrace_kernel::automaton::{Awaited, Holds};
 
@@ -47,7 +47,7 @@ pub fn transition_of_action(actor: &Actor, action: ActionId) -> Result<ActionTra
         let n = |port: usize| from.iter().filter(|pattern| pattern.port == port).map(Pattern::tokens).sum::<u64>();
         (0..network.inputs.len()).map(|port| vec![0; n(port) as usize]).collect::<Vec<Vec<u128>>>()
     };
-    let [begin, own, _] = &alone.actor.actions[alone.first..] else { return Err(NotFused::new("no action", span)) };
+    let [begin, own, ..] = &alone.actor.actions[alone.first..] else { return Err(NotFused::new("no action", span)) };
     let sample = vec![tokens(&begin.consumes), tokens(&own.consumes)];
     let limits = Limits { states: 8, ..Limits::default() };
     let automaton = automaton_of(&network, &[sample], &limits)?;
@@ -67,9 +67,17 @@ pub fn transition_of_action(actor: &Actor, action: ActionId) -> Result<ActionTra
         return Err(NotFused::new("what it does depends on more than which tokens it has", span));
     };
     let (mut transition, mut guard) = (transition.clone(), None);
+    let has_guard = !actor.actions[action.index()].guard.conditions.is_empty();
+    let n_own = actor.outputs.len();
+    let mut known = Vec::new();
     transition.effects.retain(|effect| match effect {
-        Effect::Output { port, value, .. } if *port as usize == actor.outputs.len() => {
+        Effect::Output { port, value, .. } if has_guard && *port as usize == n_own => {
             guard = Some(*value);
+            false
+        }
+        Effect::Output { port, offset, value } if *port as usize >= n_own => {
+            let variable = alone.held[*port as usize - n_own - usize::from(has_guard)];
+            known.push((variable, *offset, *value));
             false
         }
         _ => true,
@@ -80,16 +88,37 @@ pub fn transition_of_action(actor: &Actor, action: ActionId) -> Result<ActionTra
         Holds::Variable(_, variable) => Some(*variable),
         Holds::Fifo(_) | Holds::Local => None,
     };
-    let variables = automaton.holds.iter().map(variable).collect();
-    Ok(ActionTransition { graph: automaton.graph, objects: automaton.objects, variables, transition, guard })
+    let mut variables: Vec<Option<VariableId>> = automaton.holds.iter().map(variable).collect();
+    let (mut graph, mut objects) = (automaton.graph, automaton.objects);
+    known.retain(|known| graph.constant(known.2).is_some());
+    for (variable, place, value) in known {
+        let at = variables.iter().position(|known| *known == Some(variable)).unwrap_or_else(|| {
+            let Variable { name, ty, .. } = &actor.variables[variable.index()];
+            let (width, length) = (graph.width(value), ty.len());
+            objects.push(Object { name: name.clone(), width, length, persistent: true, residue: None });
+            variables.push(Some(variable));
+            objects.len() - 1
+        });
+        let index = graph.number(u128::from(place), 32);
+        transition.effects.push(Effect::Store { object: ObjectId(at as u32), index, value });
+    }
+    Ok(ActionTransition { graph, objects, variables, transition, guard })
 }
 
-/// An actor in which an action is alone: behind its own actions there are the three that begin, fire and end.
+/// An actor in which an action is alone: behind its own actions there are those that begin, fire and end.
 struct Alone {
     actor: Actor,
-    /// Position of the first of the three.
+    /// Position of the first of these.
     first: usize,
+    /// Variables whose elements come out behind the firing, on the last ports.
+    held: Vec<VariableId>,
 }
+
+/// Elements of a variable that come out at most.
+const MOST_ELEMENTS: usize = 4096;
+
+/// The token that says which action is next.
+const NEXT: Scalar = Scalar::Int(IntType { signed: false, width: 32 });
 
 impl Alone {
     fn of(actor: &Actor, action: ActionId) -> Alone {
@@ -98,6 +127,9 @@ impl Alone {
         let mut alone = Actor { initializers: Vec::new(), priorities: Vec::new(), ..actor.clone() };
         let port = |name: &str, ty| Port { name: name.to_owned(), ty, span };
         let mut begin = empty("begin", span);
+        let is_held = |(_, variable): &(usize, &Variable)| variable.mutable && variable.ty.len() <= MOST_ELEMENTS;
+        let held = actor.variables.iter().enumerate().filter(is_held).map(|(at, _)| VariableId(at as u32));
+        let held: Vec<VariableId> = held.collect();
         for (at, variable) in actor.variables.iter().enumerate().filter(|(_, variable)| variable.mutable) {
             let local = LocalId(begin.locals.len() as u32);
             let ty = Type { dims: variable.ty.dims.clone(), ..variable.ty.clone() };
@@ -129,24 +161,42 @@ impl Alone {
             });
             alone.outputs.push(port("guard?", Scalar::Bool));
         }
-        let mut waits = |action: &mut Action, name: &str| {
+        // What is known of variables behind it stands in no store.
+        for &variable in &held {
+            let ty = &actor.variables[variable.index()].ty;
+            let value = |place| OutputValue::Scalar(Expr { kind: ExprKind::Load(place), span });
+            let values = places(variable, ty, span).into_iter().map(value).collect();
+            own.produces.push(Output { port: alone.outputs.len(), values, repeat: None });
+            alone.outputs.push(port("held?", ty.element));
+        }
+        let waits = |action: &mut Action, port: usize, ty: Scalar| {
             let local = LocalId(action.locals.len() as u32);
-            action.locals.push(Local { name: name.into(), ty: Type::scalar(Scalar::Bool), kind: LocalKind::Pattern });
-            action.consumes.push(Pattern { port: alone.inputs.len(), locals: vec![local], repeat: None });
-            alone.inputs.push(port(name, Scalar::Bool));
+            action.locals.push(Local { name: "token".into(), ty: Type::scalar(ty), kind: LocalKind::Pattern });
+            action.consumes.push(Pattern { port, locals: vec![local], repeat: None });
+            local
         };
-        waits(&mut own, "go?");
-        let mut end = empty("end", span);
-        waits(&mut end, "never?");
-        alone.actions.extend([begin, own, end]);
-        let id = |at: usize| ActionId(at as u32);
-        let after = |at: usize, next: u32| vec![Test { action: id(first + at), next: StateId(next) }];
-        // What comes behind the end could be any of them.
-        let any = (0..first).map(|at| Test { action: id(at), next: StateId(3) }).collect();
+        waits(&mut own, alone.inputs.len(), Scalar::Bool);
+        alone.inputs.push(port("go?", Scalar::Bool));
+        alone.actions.extend([begin, own]);
+        for at in 0..first {
+            let mut end = empty("end", span);
+            let local = waits(&mut end, alone.inputs.len(), NEXT);
+            let is = |kind| Box::new(Expr { kind, span });
+            let next = is(ExprKind::Load(whole(Root::Local(local), span)));
+            let number = is(ExprKind::Int(headrace_ir::Int::from(at as i64)));
+            end.guard.conditions.push(Expr { kind: ExprKind::Compare(CompareOp::Equal, next, number), span });
+            end.guard.peeks.push(local);
+            alone.actions.push(end);
+        }
+        alone.inputs.push(port("next?", NEXT));
+        let test = |action: usize, next: usize| Test { action: ActionId(action as u32), next: StateId(next as u32) };
+        let ends = (0..first).map(|at| test(first + 2 + at, 3 + at)).collect();
+        let any = (0..first).map(|at| vec![test(at, 3 + at)]);
+        let tests = [vec![test(first, 1)], vec![test(first + 1, 2)], ends].into_iter().chain(any);
         let state = |(at, tests): (usize, Vec<Test>)| State { name: format!("{at}"), tests };
-        let states = [after(0, 1), after(1, 2), after(2, 3), any].into_iter().enumerate().map(state).collect();
+        let states = tests.enumerate().map(state).collect();
         alone.schedule = Schedule { states, initial: StateId(0) };
-        Alone { actor: alone, first }
+        Alone { actor: alone, first, held }
     }
 
     /// The actor with all its ports at the boundary.
@@ -189,21 +239,30 @@ fn empty(name: &str, span: headrace_source::Span) -> Action {
     }
 }
 
-/// Statements that give a variable the elements of a local, in their order.
-fn given(variable: VariableId, local: LocalId, ty: &Type, span: headrace_source::Span) -> Vec<Stmt> {
-    let number = |value: u32| Expr { kind: ExprKind::Int(headrace_ir::Int::from(i64::from(value))), span };
-    let n: u32 = ty.dims.iter().product();
-    let element = |at: u32| {
-        let mut rest = at;
+fn number(value: u32, span: headrace_source::Span) -> Expr {
+    Expr { kind: ExprKind::Int(headrace_ir::Int::from(i64::from(value))), span }
+}
+
+/// The elements of a variable, in their order.
+fn places(variable: VariableId, ty: &Type, span: headrace_source::Span) -> Vec<Place> {
+    let place = |at: usize| {
+        let mut rest = at as u32;
         let mut indices: Vec<Expr> = Vec::new();
         for &size in ty.dims.iter().rev() {
-            indices.insert(0, number(rest % size));
+            indices.insert(0, number(rest % size, span));
             rest /= size;
         }
-        let of = if ty.dims.is_empty() { Vec::new() } else { vec![number(at)] };
-        let value = Expr { kind: ExprKind::Load(Place { indices: of, ..whole(Root::Local(local), span) }), span };
-        let target = Place { indices, ..whole(Root::Actor(variable), span) };
+        Place { indices, ..whole(Root::Actor(variable), span) }
+    };
+    (0..ty.len()).map(place).collect()
+}
+
+/// Statements that give a variable the elements of a local, in their order.
+fn given(variable: VariableId, local: LocalId, ty: &Type, span: headrace_source::Span) -> Vec<Stmt> {
+    let assign = |(at, target): (usize, Place)| {
+        let indices = if ty.dims.is_empty() { Vec::new() } else { vec![number(at as u32, span)] };
+        let value = Expr { kind: ExprKind::Load(Place { indices, ..whole(Root::Local(local), span) }), span };
         Stmt { kind: StmtKind::Assign(target, value), span }
     };
-    (0..n.max(1)).map(element).collect()
+    places(variable, ty, span).into_iter().enumerate().map(assign).collect()
 }

@@ -1,7 +1,8 @@
 //! From the actor of a description to the graph that kernels are searched for.
 
 use crate::{Description, Unusable};
-use headrace_transform::control::{Limits, Step, automaton_of};
+use headrace_ir::ActionId;
+use headrace_transform::control::{ActionTransition, transition_of_action};
 use headrace_transform::kernel::{Effect, Graph, NodeId, Op};
 use headrace_transform::passes::select_instructions::{Choice, Meaning};
 use rustc_hash::FxHashMap;
@@ -45,12 +46,10 @@ fn nothing(name: &str) -> Meaning {
 /// What the transformer said.
 pub fn graph(description: &Description) -> Result<Option<Meaning>, Unusable> {
     let wrong = |problem: &str| Unusable { name: description.name.clone(), problem: problem.to_owned() };
-    let automaton = automaton_of(&description.meaning, &[], &Limits::default()).map_err(|why| wrong(&why.reason))?;
-    let mut step = automaton.states.first().map(|state| &state.step);
-    while let Some(Step::Wait(awaited)) = step {
-        step = awaited.first().map(|one| &one.step);
-    }
-    let Some(Step::Go { transition, .. }) = step else { return Err(wrong("its meaning is not one firing")) };
+    let [actor] = &description.meaning.actors[..] else { return Err(wrong("its meaning is not one actor")) };
+    let [_] = &actor.actions[..] else { return Err(wrong("its meaning is not one action")) };
+    let firing = transition_of_action(actor, ActionId(0)).map_err(|why| wrong(&why.reason))?;
+    let ActionTransition { graph: own, transition, .. } = &firing;
     let mut tokens: BTreeMap<u64, NodeId> = BTreeMap::new();
     for effect in &transition.effects {
         match effect {
@@ -66,8 +65,8 @@ pub fn graph(description: &Description) -> Result<Option<Meaning>, Unusable> {
     }
     let mut graph = Graph::new();
     let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
-    for id in automaton.graph.reachable(tokens.values().copied()) {
-        let node = automaton.graph.node(id);
+    for id in own.reachable(tokens.values().copied()) {
+        let node = own.node(id);
         let operands: Vec<NodeId> = node.op.operands().iter().map(|operand| known[operand]).collect();
         let new = match node.op {
             Op::Input { port, offset } => {
@@ -76,7 +75,7 @@ pub fn graph(description: &Description) -> Result<Option<Meaning>, Unusable> {
                 graph.extract(whole, offset as u32 * operand.token_bits, operand.token_bits)
             }
             Op::Lookup(table, _) => {
-                let table = graph.add_table(automaton.graph.table(table).clone());
+                let table = graph.add_table(own.table(table).clone());
                 graph.lookup(table, operands[0])
             }
             Op::Entry { .. } | Op::Loaded(_) => return Ok(None),

@@ -20,6 +20,7 @@
 //! | `layered` | transitions of bytes in wide registers |
 //! | `loops` | what is repeated |
 //! | `merge_functions` | loops of like parts of a network as one |
+//! | `memoized_powers` | what loops multiply by, once for a key |
 //! | `folded` | functions of the same text as one, in all networks of a program |
 //! | `budget` | ways of running loops that are left out of a text that is too long |
 //! | `distributed_loops` | loops taken apart into some that instructions serve |

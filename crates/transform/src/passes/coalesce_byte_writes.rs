@@ -106,7 +106,7 @@ fn rows(block: BlockRef<'_>) -> Vec<[usize; WORD]> {
         }
     }
     let mut rows = Vec::new();
-    let mut places: Vec<(Place, Vec<(u64, usize, NodeId)>)> = places.into_iter().collect();
+    let mut places: Vec<_> = places.into_iter().collect();
     places.sort_unstable_by_key(|(place, _)| *place);
     for (_, mut bytes) in places {
         bytes.sort_unstable();

@@ -26,7 +26,7 @@ fn memo(multiplier: &Object) -> Memo {
 /// What an automaton with [`with_powers`] keeps of an object, if it keeps something.
 pub(super) fn kept(automaton: &Automaton, object: &Object) -> Option<Memo> {
     let memo = memo(object);
-    automaton.objects.iter().any(|one| *one == memo.powers).then_some(memo)
+    automaton.objects.contains(&memo.powers).then_some(memo)
 }
 
 /// An automaton with objects for the powers of multipliers; `None` where there are none.

@@ -140,7 +140,7 @@ fn automata(words: &[&str]) -> Result<ExitCode, String> {
             "--answers" => campaign.extent.answers = number(value()?)?,
             "--bytes" => campaign.extent.bytes = number(value()?)?,
             "--seconds" => campaign.extent.time = time(value()?, 1.0)?,
-            "--results" => campaign.results = Some(absolute(value()?)?.into()),
+            "--results" => campaign.results = Some(absolute(value()?)?),
             "--random" => random = Some(number::<u64>(value()?)?),
             "--seed" => seed = number(value()?)?,
             _ if word.starts_with('-') => return Err(format!("unknown option {word}\n{USAGE}")),

@@ -9,9 +9,12 @@
 //! | `cost`, `program` | what each processor does, cycle by cycle |
 //! | `simulate` | all of them at once, with values |
 
+pub mod atomic;
 pub mod design;
+pub mod energy;
 pub mod machine;
 pub mod mapping;
+pub mod place;
 pub mod program;
 pub mod simulate;
 pub mod tasks;

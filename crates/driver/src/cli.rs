@@ -681,7 +681,8 @@ pub struct BenchArgs {
     /// that rows are about (`referee`), the experiments of CTL's publication (`published`), operations in the languages of
     /// targets beside what their users have (`targets`), `threads`, `compile`, `networks`, `interpreter`, `check`,
     /// instructions on embedded processors and what microcontrollers need (`embedded`; only the latter: `footprints`), whole
-    /// processes on files beside `openssl` (`command`), connections with the provider (`tls`); everything when absent
+    /// processes on files beside `openssl` (`command`), connections with the provider (`tls`), simulated arrays of small
+    /// processors beside what was published of such (`array`); everything but the last when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them
@@ -726,8 +727,9 @@ pub struct BenchArgs {
     /// Print the tables of earlier results instead of measuring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
     pub table: Vec<PathBuf>,
-    /// Put the tables of earlier results between the marks of this document, and figures where marks ask for speeds
-    #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath, requires = "table")]
+    /// Put the tables of earlier results, or of `array`, between the marks of this document, and figures where marks ask for
+    /// speeds
+    #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]
     pub into: Option<PathBuf>,
 }
 

@@ -12,6 +12,7 @@
 pub mod atomic;
 pub mod design;
 pub mod energy;
+pub mod isa;
 pub mod machine;
 pub mod mapping;
 pub mod place;

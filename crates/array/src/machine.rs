@@ -245,6 +245,13 @@ impl Machine {
         if *core.input_ports < 2 {
             return wrong("`core.input_ports` is 1; streams are merged by processors with 2 or more".into());
         }
+        for (key, value, most) in
+            [("core.pointers", *core.pointers, 16), ("core.address_generators", *core.address_generators, 16)]
+        {
+            if value == 0 || value > most {
+                return wrong(format!("`{key}` is {value}; it must be from 1 to {most}"));
+            }
+        }
         let positive = [
             ("clock.mhz", *machine.clock.mhz),
             ("clock.volts", *machine.clock.volts),

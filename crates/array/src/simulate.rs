@@ -6,6 +6,7 @@
 //! yet, and what happens is the same as cycle by cycle. A word that is written in a cycle can be read `latency` cycles after
 //! its end; a word that is read makes room from the next cycle on.
 
+use crate::isa::{Code, Instruction, OUTSIDE, Source, Target};
 use crate::values::{Op, evaluate};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -82,6 +83,8 @@ pub struct Program {
     pub data_words: usize,
     /// Instructions that it has, where that is known.
     pub program_words: Option<usize>,
+    /// The program as instructions, in the place of steps.
+    pub code: Option<Code>,
 }
 
 /// A word that comes from outside.
@@ -244,6 +247,42 @@ struct Running {
     values: Vec<i128>,
     marks: Vec<(u64, Activity)>,
     spells: Vec<Spell>,
+    machine: Registers,
+}
+
+/// What a processor that executes instructions keeps.
+#[derive(Default)]
+struct Registers {
+    memory: Vec<u64>,
+    pointers: [u64; 16],
+    generators: [u32; 16],
+    flags: [bool; 16],
+    carry: bool,
+    bypass: u64,
+    at: usize,
+    /// Where a hardware loop begins, where it ends, and how often it is still gone through.
+    repeat: Option<(usize, usize, u32)>,
+    /// Whether the NOPs before the instruction are done.
+    waited: bool,
+    run: u32,
+    leaves: usize,
+}
+
+impl Registers {
+    fn of(program: &Program) -> Self {
+        let memory = program.code.as_ref().map(|code| code.memory.clone()).unwrap_or_default();
+        Self { memory, ..Self::default() }
+    }
+}
+
+/// What became of an instruction.
+enum Did {
+    /// It was carried out.
+    Went,
+    /// A word or room is missing.
+    Waits,
+    /// It was the last of a period.
+    Period,
 }
 
 /// Simulates messages, one after the other without a pause. `inputs` has the tokens of each message, by port. The first
@@ -282,6 +321,7 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
             values: program.initial.clone(),
             marks: Vec::new(),
             spells: Vec::new(),
+            machine: Registers::of(program),
         })
         .collect();
     let mut outputs = vec![vec![0; setup.n_outputs]; n_messages];
@@ -297,6 +337,26 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
         let program = &setup.programs[at];
         let mut woken: Vec<usize> = Vec::new();
         let core = &mut running[at];
+        if let Some(code) = &program.code {
+            let mut world =
+                World { links: &mut links, setup, woken: &mut woken, outputs: &mut outputs, done: &mut done };
+            while core.period < n_periods {
+                match core.instruction(code, &mut world, window) {
+                    Ok(Did::Went) => {}
+                    Ok(Did::Waits) => break,
+                    Ok(Did::Period) => {
+                        core.period += 1;
+                        core.marks.push((core.time, core.activity));
+                        if core.period == warm {
+                            for (link, _) in setup.channels.iter().enumerate().filter(|(_, it)| it.from == Some(at)) {
+                                words_warm[link] = world.links[link].n_put;
+                            }
+                        }
+                    }
+                    Err(why) => return Err(Failed::Trap(at, why)),
+                }
+            }
+        }
         'run: while core.period < n_periods && !program.steps.is_empty() {
             match &program.steps[core.at] {
                 Step::Work(executed, nops) => {
@@ -397,7 +457,8 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
         }
     }
     let time = running.iter().map(|core| core.time).max().unwrap_or(0);
-    if running.iter().zip(&setup.programs).any(|(core, program)| core.period < n_periods && !program.steps.is_empty()) {
+    let has_work = |program: &Program| !program.steps.is_empty() || program.code.is_some();
+    if running.iter().zip(&setup.programs).any(|(core, program)| core.period < n_periods && has_work(program)) {
         return Err(Failed::Deadlock(time, waits(setup, &running, &links, n_periods)));
     }
     let steady = (n_periods - warm) * setup.messages;
@@ -427,7 +488,15 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
 fn waits(setup: &Setup, running: &[Running], links: &[Link], n_periods: usize) -> Vec<Waiting> {
     let mut all = Vec::new();
     for (at, (core, program)) in running.iter().zip(&setup.programs).enumerate() {
-        if core.period == n_periods || program.steps.is_empty() {
+        if core.period == n_periods {
+            continue;
+        }
+        if let Some(code) = &program.code {
+            let task = program.tasks.join(", ");
+            for (channel, room) in core.missing(code, links, setup) {
+                let on = if room { Some(setup.channels[channel].to) } else { setup.channels[channel].from };
+                all.push(Waiting { core: at, task: task.clone(), on, room, channel });
+            }
             continue;
         }
         let task = program.tasks.get(core.task as usize).cloned().unwrap_or_default();
@@ -475,7 +544,229 @@ impl Compute {
     }
 }
 
+/// What is around a processor.
+struct World<'w> {
+    links: &'w mut [Link],
+    setup: &'w Setup,
+    woken: &'w mut Vec<usize>,
+    outputs: &'w mut [Vec<i128>],
+    done: &'w mut [u64],
+}
+
+/// Links that an instruction takes a word from or only looks at, with whether it takes it.
+fn looks(code: &Code, sources: [Source; 2]) -> impl Iterator<Item = (usize, bool)> {
+    sources.into_iter().filter_map(|source| match source {
+        Source::Input(port) => Some((code.inputs[port as usize] as usize, true)),
+        Source::Peek(port) => Some((code.inputs[port as usize] as usize, false)),
+        _ => None,
+    })
+}
+
+/// Links that an instruction writes.
+fn writes(code: &Code, to: Target) -> impl Iterator<Item = usize> {
+    let links = match to {
+        Target::Links(links) => links & !OUTSIDE,
+        _ => 0,
+    };
+    code.outputs.iter().enumerate().filter(move |(number, _)| links >> number & 1 == 1).map(|(_, &link)| link as usize)
+}
+
+impl Link {
+    /// The cycle from which there is room for another word; none where that is not known yet.
+    fn room(&self, depth: usize) -> Option<u64> {
+        if self.n_put - self.n_taken >= depth {
+            return None;
+        }
+        match self.n_put < depth {
+            true => Some(0),
+            // The place that this word takes was freed when the word `depth` before it was read.
+            false => Some(self.freed[self.freed.len() - (self.n_taken + depth - self.n_put)]),
+        }
+    }
+
+    fn take(&mut self, time: u64, depth: usize) -> i128 {
+        let value = self.words.pop_front().map_or(0, |(value, _)| value);
+        self.n_taken += 1;
+        self.freed.push_back(time + 1);
+        if self.freed.len() > depth {
+            self.freed.pop_front();
+        }
+        value
+    }
+
+    fn put(&mut self, value: i128, ready: u64) {
+        self.words.push_back((value, ready));
+        self.n_put += 1;
+        self.most = self.most.max(self.n_put - self.n_taken);
+    }
+}
+
 impl Running {
+    /// Links without a word that is wanted, and (`true`) without room.
+    fn missing(&self, code: &Code, links: &[Link], setup: &Setup) -> Vec<(usize, bool)> {
+        let Some(Instruction::Do { a, b, to, .. }) = code.instructions.get(self.machine.at) else { return Vec::new() };
+        let words =
+            looks(code, [*a, *b]).filter(|(link, _)| links[*link].words.is_empty()).map(|(link, _)| (link, false));
+        let room = writes(code, *to)
+            .filter(|link| links[*link].room(setup.channels[*link].depth).is_none())
+            .map(|link| (link, true));
+        words.chain(room).collect()
+    }
+
+    /// Carries out an instruction, if its words are there and its links have room.
+    fn instruction(&mut self, code: &Code, world: &mut World<'_>, window: Option<(u64, u64)>) -> Result<Did, String> {
+        let (repeat, generate, jump) = code.setup;
+        let busy = |this: &mut Self, cycles: u32, window| {
+            let begin = this.time;
+            this.time += u64::from(cycles);
+            this.activity.executed += u64::from(cycles);
+            let end = this.time;
+            this.note(window, begin, end, State::Executes);
+        };
+        let Some(instruction) = code.instructions.get(self.machine.at) else {
+            // The jump at the end.
+            busy(self, jump, window);
+            self.machine.at = 0;
+            self.machine.run += 1;
+            if self.machine.run < code.runs {
+                return Ok(Did::Went);
+            }
+            (self.machine.run, self.machine.leaves) = (0, 0);
+            return Ok(Did::Period);
+        };
+        let nops = match instruction {
+            Instruction::Do { nops, .. } | Instruction::Repeat { nops, .. } | Instruction::Loop { nops, .. } => *nops,
+            Instruction::Generate { .. } => 0,
+        };
+        if nops > 0 && !self.machine.waited {
+            let begin = self.time;
+            self.time += u64::from(nops);
+            self.activity.nops += u64::from(nops);
+            let end = self.time;
+            self.note(window, begin, end, State::Nop);
+            self.machine.waited = true;
+        }
+        match *instruction {
+            Instruction::Repeat { times, length, .. } => {
+                busy(self, repeat, window);
+                let begin = self.machine.at + 1;
+                self.machine.repeat = Some((begin, begin + length as usize, times - 1));
+                self.machine.at = begin;
+            }
+            Instruction::Generate { generator, at } => {
+                busy(self, generate, window);
+                self.machine.generators[generator as usize] = at;
+                self.machine.at += 1;
+            }
+            Instruction::Loop { flag, to, .. } => {
+                busy(self, jump, window);
+                self.machine.at = if self.machine.flags[flag as usize] { to as usize } else { self.machine.at + 1 };
+            }
+            Instruction::Do { op, to, a, b, sets, condition, .. } => {
+                let goes = condition.is_none_or(|(flag, is_set)| self.machine.flags[flag as usize] == is_set);
+                if goes {
+                    let mut time = self.time;
+                    for (link, _) in looks(code, [a, b]) {
+                        match world.links[link].words.front() {
+                            Some(&(_, ready)) => time = time.max(ready),
+                            None => return Ok(Did::Waits),
+                        }
+                    }
+                    for link in writes(code, to) {
+                        match world.links[link].room(world.setup.channels[link].depth) {
+                            Some(free) => time = time.max(free),
+                            None => return Ok(Did::Waits),
+                        }
+                    }
+                    self.wait(time, world.setup, window);
+                    let x = self.operand(code, a, world)?;
+                    let y = self.operand(code, b, world)?;
+                    let result = op.apply(x, y, code.bits, &mut self.machine.carry);
+                    if let Some(flag) = sets {
+                        self.machine.flags[flag as usize] = result != 0;
+                    }
+                    self.machine.bypass = result;
+                    self.result(code, to, result, world)?;
+                }
+                self.executes(window);
+                self.machine.at += 1;
+            }
+        }
+        self.machine.waited = false;
+        if let Some((begin, end, left)) = self.machine.repeat
+            && self.machine.at == end
+        {
+            if left > 0 {
+                self.machine.repeat = Some((begin, end, left - 1));
+                self.machine.at = begin;
+            } else {
+                self.machine.repeat = None;
+            }
+        }
+        Ok(Did::Went)
+    }
+
+    fn word(&mut self, at: u64) -> Result<&mut u64, String> {
+        let n = self.machine.memory.len();
+        let word = usize::try_from(at).ok().and_then(|at| self.machine.memory.get_mut(at));
+        word.ok_or_else(|| format!("word {at} is outside its memory of {n}"))
+    }
+
+    fn operand(&mut self, code: &Code, source: Source, world: &mut World<'_>) -> Result<u64, String> {
+        Ok(match source {
+            Source::Memory(at) => *self.word(u64::from(at))?,
+            Source::Immediate(number) => number,
+            Source::Bypass => self.machine.bypass,
+            Source::Pointer(pointer) => *self.word(self.machine.pointers[pointer as usize])?,
+            Source::Generator(generator) => {
+                let at = self.machine.generators[generator as usize];
+                self.machine.generators[generator as usize] += 1;
+                *self.word(u64::from(at))?
+            }
+            Source::Peek(port) => {
+                let link = code.inputs[port as usize] as usize;
+                world.links[link].words.front().map_or(0, |&(value, _)| value as u64)
+            }
+            Source::Input(port) => {
+                let link = code.inputs[port as usize] as usize;
+                let channel = &world.setup.channels[link];
+                world.woken.extend(channel.from);
+                world.links[link].take(self.time, channel.depth) as u64
+            }
+        })
+    }
+
+    fn result(&mut self, code: &Code, to: Target, result: u64, world: &mut World<'_>) -> Result<(), String> {
+        match to {
+            Target::Nowhere => {}
+            Target::Memory(at) => *self.word(u64::from(at))? = result,
+            Target::Pointer(pointer) => self.machine.pointers[pointer as usize] = result,
+            Target::Generator(generator) => {
+                let at = self.machine.generators[generator as usize];
+                self.machine.generators[generator as usize] += 1;
+                *self.word(u64::from(at))? = result;
+            }
+            Target::Links(links) => {
+                for link in writes(code, to) {
+                    let channel = &world.setup.channels[link];
+                    world.links[link].put(i128::from(result), self.time + 1 + channel.latency);
+                    world.woken.push(channel.to);
+                }
+                if links & OUTSIDE != 0 {
+                    let (message, positions, limb) = &code.leaves[self.machine.leaves];
+                    self.machine.leaves += 1;
+                    let message = self.period * world.setup.messages + *message as usize;
+                    for &position in positions {
+                        let place = &mut world.outputs[message][position as usize];
+                        *place |= i128::from(result) << (limb * code.bits);
+                    }
+                    world.done[message] = world.done[message].max(self.time + 1);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn wait(&mut self, until: u64, setup: &Setup, window: Option<(u64, u64)>) {
         if until <= self.time {
             return;

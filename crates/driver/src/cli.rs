@@ -754,9 +754,40 @@ pub struct MapArgs {
     /// From what the random messages follow
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Where the cycles of tasks come from: measurements in the platform's file, or programs that are generated
+    #[arg(long, value_enum, default_value = "published")]
+    pub cost: CostName,
+    /// How programs are written [default: the fastest that fits]
+    #[arg(long, value_enum)]
+    pub form: Option<FormName>,
+    /// Print the programs
+    #[arg(long)]
+    pub listing: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where cycles come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CostName {
+    /// Measurements in the platform's file
+    Published,
+    /// Programs that are generated
+    Isa,
+}
+
+/// How programs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormName {
+    /// Everything once
+    Straight,
+    /// Tasks that are alike in a loop
+    Looped,
+    /// Parts of tasks that are alike in a hardware loop
+    Rolled,
+    /// One part, again and again
+    Endless,
 }
 
 /// Arguments of `synth`.

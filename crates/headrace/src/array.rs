@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result};
 use headrace_array::design::{Design, design};
+use headrace_array::isa::{self, Form, Generated};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, Tokens};
 use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
@@ -30,6 +31,16 @@ pub struct Shape {
     feeds: Vec<Feed>,
 }
 
+/// Where the cycles of tasks come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Costs {
+    /// From measurements that the platform's file has.
+    #[default]
+    Published,
+    /// From the programs that are generated for its processors, in the best form or in one.
+    Isa(Option<Form>),
+}
+
 /// What is asked of a mapping.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -39,11 +50,13 @@ pub struct Effort {
     pub seed: u64,
     /// Cycles of which it is kept what each processor does when.
     pub window: Option<(u64, u64)>,
+    /// Where the cycles of tasks come from.
+    pub costs: Costs,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { messages: 64, seed: 1, window: None }
+        Self { messages: 64, seed: 1, window: None, costs: Costs::default() }
     }
 }
 
@@ -55,6 +68,8 @@ pub struct Mapped {
     pub setup: Setup,
     /// What came of it.
     pub outcome: Outcome,
+    /// Programs of the processors, where they were generated.
+    pub programs: Vec<Generated>,
     /// Known answers that were right.
     pub n_answers: usize,
     /// Random messages that came out as the interpreter has them.
@@ -268,8 +283,8 @@ pub fn verified(
             .map(|(at, port)| given(at, &port.name, port.ty))
             .collect::<Result<_>>()?;
         let messages = vec![message; design.in_flight];
-        let (_, outcome) = run(&design, machine, &messages, None).map_err(&wrong)?;
-        let came = by_port(&design, &messages[0], &outcome.outputs[0]).map_err(&wrong)?;
+        let (.., outcome) = run(&design, machine, &messages, None, effort.costs).map_err(&wrong)?;
+        let came = by_port(network, &design, &messages[0], &outcome.outputs[0]).map_err(&wrong)?;
         for (port, tokens) in network.outputs.iter().zip(&came) {
             if let Some(hex) = answer.outputs.get(&port.name)
                 && tokens_of(hex, port.ty).map_err(&wrong)? != *tokens
@@ -284,15 +299,15 @@ pub fn verified(
         n_answers += 1;
     }
     let messages = shape.random(network, n, effort.seed, &same);
-    let (setup, outcome) = run(&design, machine, &messages, effort.window).map_err(&wrong)?;
+    let (setup, programs, outcome) = run(&design, machine, &messages, effort.window, effort.costs).map_err(&wrong)?;
     let want = expected(network, &messages)?;
     for (at, (message, want)) in messages.iter().zip(&want).enumerate() {
-        let came = by_port(&design, message, &outcome.outputs[at]).map_err(&wrong)?;
+        let came = by_port(network, &design, message, &outcome.outputs[at]).map_err(&wrong)?;
         if came != *want {
             return Err(wrong(format!("message {at} comes out otherwise than from the interpreter")));
         }
     }
-    Ok(Mapped { design, setup, outcome, n_answers, n_messages: n })
+    Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n })
 }
 
 /// Tokens in hexadecimal, as many digits each as their type takes.
@@ -315,23 +330,34 @@ fn run(
     machine: &Machine,
     messages: &[Message],
     window: Option<(u64, u64)>,
-) -> std::result::Result<(Setup, Outcome), String> {
+    costs: Costs,
+) -> std::result::Result<(Setup, Vec<Generated>, Outcome), String> {
     let parameters = design.tasks.parameter_values(&messages[0])?;
-    let setup = headrace_array::program::build(design, machine, &parameters, None)?;
+    let (setup, programs) = match costs {
+        Costs::Published => (headrace_array::program::build(design, machine, &parameters, None)?, Vec::new()),
+        Costs::Isa(form) => isa::build(design, machine, &parameters, None, form)?,
+    };
     let outcome = simulate(&setup, messages, window).map_err(|failed| explain(design, &failed))?;
-    Ok((setup, outcome))
+    Ok((setup, programs, outcome))
 }
 
 /// What leaves, by port: words of the array, and what is known without it.
-fn by_port(design: &Design, message: &Message, left: &[i128]) -> std::result::Result<Message, String> {
+fn by_port(
+    network: &Network,
+    design: &Design,
+    message: &Message,
+    left: &[i128],
+) -> std::result::Result<Message, String> {
     let parameters = design.tasks.parameter_values(message)?;
     let mut position = 0;
     let mut all = Vec::new();
-    for stream in &design.tasks.outputs {
+    for (stream, port) in design.tasks.outputs.iter().zip(&network.outputs) {
         let mut tokens = Vec::new();
         for wire in &stream.wires {
             let known = design.tasks.values.constant(wire.value).or_else(|| parameters.get(&wire.value).copied());
-            tokens.push(known.unwrap_or(left[position]));
+            // Words have no sign of their own.
+            let signed = |value: i128| port.ty.as_int().map_or(value, |ty| wrap(value, ty));
+            tokens.push(known.unwrap_or_else(|| signed(left[position])));
             position += 1;
         }
         all.push(tokens);

@@ -1,12 +1,13 @@
 //! `headrace map`.
 
 use super::Context;
-use crate::cli::MapArgs;
+use crate::cli::{CostName, FormName, MapArgs};
 use crate::failure::Outcome;
 use crate::output;
 use headrace::Error;
-use headrace::array::{Effort, Mapped, map as map_network};
+use headrace::array::{Costs, Effort, Mapped, map as map_network};
 use headrace::roots::read_source;
+use headrace_array::isa::{Form, disassemble};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, built_in};
 use headrace_platform::File;
@@ -20,9 +21,33 @@ pub fn map(context: &mut Context, arguments: &MapArgs) -> Outcome {
     let name = arguments.network.clone().or_else(|| mapping.written.network.clone());
     let name = name.ok_or_else(|| Error::usage(format!("{} names no network; give one", file.path)))?;
     let network = context.elaborate(&name, &arguments.parameters)?;
-    let effort = Effort { messages: arguments.messages as usize, seed: arguments.seed, window: None };
+    let form = arguments.form.map(|form| match form {
+        FormName::Straight => Form::Straight,
+        FormName::Looped => Form::Looped,
+        FormName::Rolled => Form::Rolled,
+        FormName::Endless => Form::Endless,
+    });
+    let costs = match arguments.cost {
+        CostName::Published => Costs::Published,
+        CostName::Isa => Costs::Isa(form),
+    };
+    let effort = Effort { messages: arguments.messages as usize, seed: arguments.seed, window: None, costs };
     let mapped = map_network(&network, &machine, &mapping, effort);
     let mapped = context.told(mapped)?;
+    if arguments.listing {
+        for (core, program) in mapped.design.cores.iter().zip(&mapped.programs) {
+            let (executed, nops) = program.cycles;
+            let code = &program.code;
+            let about = format!(
+                "; {}: {} words of program, {} of data, {executed} cycles and {nops} NOPs, {:?}\n",
+                core.name,
+                code.program_words(),
+                code.memory.len(),
+                program.form
+            );
+            output::print(format!("{about}{}", disassemble(&code.instructions)).as_bytes())?;
+        }
+    }
     output::print(text(&mapped, &machine).as_bytes())
 }
 

@@ -785,6 +785,8 @@ pub enum FormName {
     /// Tasks that are alike in a loop
     Looped,
     /// Parts of tasks that are alike in a hardware loop
+    Repeated,
+    /// Both
     Rolled,
     /// One part, again and again
     Endless,

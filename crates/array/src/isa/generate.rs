@@ -22,6 +22,8 @@ pub enum Form {
     Straight,
     /// Tasks that are alike in a loop.
     Looped,
+    /// Parts of tasks that are alike in a hardware loop.
+    Repeated,
     /// Parts of tasks that are alike in a hardware loop, and tasks that are alike in a loop.
     Rolled,
     /// One part that is alike for all, which the jump at the end begins again.
@@ -29,7 +31,7 @@ pub enum Form {
 }
 
 /// All forms, the fastest first as a rule.
-pub const FORMS: [Form; 4] = [Form::Straight, Form::Looped, Form::Rolled, Form::Endless];
+pub const FORMS: [Form; 5] = [Form::Straight, Form::Looped, Form::Repeated, Form::Rolled, Form::Endless];
 
 /// A processor's program.
 #[derive(Clone, Debug)]
@@ -107,10 +109,15 @@ pub fn build(
     let mut all = Vec::new();
     for (at, core) in design.cores.iter().enumerate() {
         let forms = form.map_or(FORMS.to_vec(), |form| vec![form]);
+        let forms = [false, true].into_iter().flat_map(|lean| forms.iter().map(move |&form| (form, lean)));
         let mut best: Option<(Generated, BTreeMap<usize, Vec<(u32, Id, u32)>>)> = None;
         let mut why = None;
-        for form in forms {
-            match Maker::new(design, at, &homes, &orders, &links, parameters).program(machine, form) {
+        for (form, lean) in forms {
+            // The order that takes less memory only where the faster one does not fit.
+            if lean && best.is_some() {
+                break;
+            }
+            match Maker::new(design, at, &homes, &orders, &links, parameters).program(machine, form, lean) {
                 Ok(made) => {
                     let cycles = |it: &Generated| it.cycles.0 + it.cycles.1;
                     if best.as_ref().is_none_or(|(known, _)| cycles(&made.0) < cycles(known)) {
@@ -319,7 +326,8 @@ impl<'d> Maker<'d> {
                 words.iter().for_each(|&word| send(lowered, word, links));
             }
         }
-        merge_sends(lowered, &self.comes);
+        lowered.sweep();
+        merge_sends(lowered);
         Ok(Made { groups: lowered.begin(), comes: std::mem::take(&mut self.comes) })
     }
 
@@ -341,6 +349,7 @@ impl<'d> Maker<'d> {
         mut self,
         machine: &Machine,
         form: Form,
+        lean: bool,
     ) -> Result<(Generated, BTreeMap<usize, Vec<(u32, Id, u32)>>), (usize, String)> {
         let fail = |why: String| (usize::MAX, why);
         let mut lowered = Lowered::new(*machine.core.word_bits);
@@ -352,7 +361,7 @@ impl<'d> Maker<'d> {
             for message in 0..self.design.in_flight as u32 {
                 let parts = units(self.design, own, sequence);
                 let rolled = match form {
-                    Form::Rolled | Form::Endless if parts.len() > 1 && parts.concat() == *sequence => {
+                    Form::Rolled | Form::Repeated | Form::Endless if parts.len() > 1 && parts.concat() == *sequence => {
                         self.rolled(&mut lowered, task, message, &parts).map_err(fail)?
                     }
                     _ => None,
@@ -364,9 +373,11 @@ impl<'d> Maker<'d> {
             }
         }
         let mut writer = Writer::new(&lowered, machine, &turns);
+        writer.lean = lean;
+        writer.stores = matches!(form, Form::Rolled | Form::Repeated);
         match form {
             Form::Endless => writer.endless(&turns).map_err(fail)?,
-            _ => writer.all(&turns, form != Form::Straight).map_err(fail)?,
+            _ => writer.all(&turns, matches!(form, Form::Looped | Form::Rolled)).map_err(fail)?,
         }
         let (instructions, cycles, memory, runs) = writer.finish()?;
         let code = Code {
@@ -437,7 +448,7 @@ fn send(lowered: &mut Lowered, word: Word, links: u32) {
 }
 
 /// Lets an instruction send its result itself, where sending is all that the result is for.
-fn merge_sends(lowered: &mut Lowered, comes: &[(u8, u32)]) {
+fn merge_sends(lowered: &mut Lowered) {
     let mut uses: HashMap<u32, usize> = HashMap::new();
     let mut maker: HashMap<u32, usize> = HashMap::new();
     for (at, group) in lowered.groups.iter().enumerate() {
@@ -452,16 +463,6 @@ fn merge_sends(lowered: &mut Lowered, comes: &[(u8, u32)]) {
             }
         }
     }
-    let known: BTreeSet<u32> = lowered
-        .known
-        .values()
-        .flatten()
-        .filter_map(|word| match word {
-            Word::Of(word) => Some(*word),
-            Word::Known(_) => None,
-        })
-        .collect();
-    let _ = (comes, known);
     let mut order: Vec<Group> = Vec::new();
     let mut moved: BTreeSet<usize> = BTreeSet::new();
     let groups = std::mem::take(&mut lowered.groups);
@@ -589,6 +590,11 @@ struct Writer<'l> {
     cycles: (u64, u64),
     later: Vec<BTreeSet<u32>>,
     runs: u32,
+    lean: bool,
+    /// Whether words that come in to be stored are stored by a hardware loop.
+    stores: bool,
+    /// Words that lie one after the other, with the instruction that sets the generator for them.
+    rows: Vec<(usize, Vec<u32>)>,
 }
 
 impl<'l> Writer<'l> {
@@ -617,6 +623,9 @@ impl<'l> Writer<'l> {
             cycles: (u64::from(*machine.latency.jump), 0),
             later,
             runs: 1,
+            lean: false,
+            stores: false,
+            rows: Vec::new(),
         }
     }
 
@@ -688,12 +697,16 @@ impl<'l> Writer<'l> {
 
     fn issues(&mut self, made: &Made, later: BTreeSet<u32>) -> Result<Vec<Issue>, String> {
         let part = Part { groups: made.groups.clone(), comes: made.comes.clone(), later };
-        schedule(&part, &self.lowered.kinds, self.machine, &mut self.past)
+        schedule(&part, &self.lowered.kinds, self.machine, &mut self.past, self.lean)
     }
 
     fn block(&mut self, block: &Block, at: usize) -> Result<(), String> {
         let later = self.later[at].clone();
         match block {
+            Block::Once(made) if self.stores && self.is_passing(made) => {
+                self.pass(made);
+                Ok(())
+            }
             Block::Once(made) => {
                 let issues = self.issues(made, later)?;
                 self.write(&issues, None, 1);
@@ -705,6 +718,62 @@ impl<'l> Writer<'l> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a part takes words of one port and only sends them, each once, in another order.
+    fn is_passing(&self, made: &Made) -> bool {
+        let comes: BTreeSet<u32> = made.comes.iter().map(|(_, word)| *word).collect();
+        let sent = |group: &Group| match group.slots[..] {
+            [slot] if slot.links != 0 && slot.to.is_none() && slot.op == Opcode::Mov && !slot.through => match slot.a {
+                Word::Of(word) if comes.contains(&word) => Some(word),
+                _ => None,
+            },
+            _ => None,
+        };
+        let sent: Option<Vec<u32>> = made.groups.iter().map(sent).collect();
+        let in_order = |sent: &Vec<u32>| sent.iter().eq(made.comes.iter().map(|(_, word)| word));
+        let one_port = made.comes.windows(2).all(|two| two[0].0 == two[1].0);
+        made.comes.len() > 3 && one_port && sent.is_some_and(|sent| sent.len() == comes.len() && !in_order(&sent))
+    }
+
+    /// Stores words by a hardware loop and sends them in another order.
+    fn pass(&mut self, made: &Made) {
+        let n = made.comes.len();
+        self.rows.push((self.drafts.len(), made.comes.iter().map(|(_, word)| *word).collect()));
+        self.drafts.push(Draft::of(Instruction::Generate { generator: 1, at: 0 }));
+        self.drafts.push(Draft::of(Instruction::Repeat { nops: 0, times: n as u32, length: 1 }));
+        let latency = &self.machine.latency;
+        self.cycles.0 += u64::from(*latency.generator_setup + *latency.repeat_setup);
+        let store = |nops: u8, to: Target| Instruction::Do {
+            nops,
+            op: Opcode::Mov,
+            to,
+            a: Source::Immediate(0),
+            b: Source::Immediate(0),
+            sets: None,
+            condition: None,
+        };
+        let port = made.comes[0].0;
+        self.drafts.push(Draft {
+            instruction: store(0, Target::Generator(1)),
+            places: [Place::Fixed(Source::Input(port)), Place::Fixed(Source::Immediate(0))],
+            to: None,
+        });
+        let mut time = n as u64;
+        for slot in made.groups.iter().flat_map(|group| &group.slots) {
+            let Word::Of(word) = slot.a else { continue };
+            let stored = made.comes.iter().position(|(_, other)| *other == word).unwrap_or(0) as u64;
+            let nops = (stored + u64::from(*latency.data_memory)).saturating_sub(time);
+            time += nops + 1;
+            self.cycles.1 += nops;
+            self.drafts.push(Draft {
+                instruction: store(nops as u8, Target::Links(slot.links)),
+                places: [Place::Value(word), Place::Fixed(Source::Immediate(0))],
+                to: None,
+            });
+        }
+        self.cycles.0 += 2 * n as u64;
+        self.past.now += u64::from(*latency.generator_setup + *latency.repeat_setup) + time;
     }
 
     /// A hardware loop. Parameters of all turns go to the stream in the order of their uses.
@@ -915,6 +984,18 @@ impl<'l> Writer<'l> {
             }
         }
         let mut address: HashMap<u32, u32> = HashMap::new();
+        for (draft, words) in std::mem::take(&mut self.rows) {
+            let begin = memory.len() as u32;
+            for word in words {
+                address.insert(word, memory.len() as u32);
+                memory.push(0);
+            }
+            // Where parameters have a generator, that is set before everything else.
+            let shift = usize::from(!self.stream.is_empty());
+            if let Instruction::Generate { at, .. } = &mut self.drafts[draft + shift].instruction {
+                *at = begin;
+            }
+        }
         // Parameters and counters stay.
         for &word in last.keys() {
             let is_parameter = word < COUNTER && matches!(self.lowered.kinds[word as usize], Kind::Parameter(_));

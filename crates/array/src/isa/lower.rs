@@ -87,6 +87,8 @@ pub struct Lowered {
     pub parameters: Vec<u64>,
     tables: HashMap<u32, Packed>,
     same: HashMap<(Opcode, Word, Word), Word>,
+    /// How words of this part were made, as far as one instruction made them.
+    made: HashMap<u32, (Opcode, Word, Word)>,
 }
 
 impl Lowered {
@@ -101,6 +103,7 @@ impl Lowered {
             parameters: Vec::new(),
             tables: HashMap::new(),
             same: HashMap::new(),
+            made: HashMap::new(),
         }
     }
 
@@ -117,6 +120,7 @@ impl Lowered {
     /// Begins another part: what it has in common with earlier ones is computed again.
     pub fn begin(&mut self) -> Vec<Group> {
         self.same.clear();
+        self.made.clear();
         std::mem::take(&mut self.groups)
     }
 
@@ -152,7 +156,55 @@ impl Lowered {
         let slot = self.slot(op, a, b, to);
         self.groups.push(Group { slots: vec![slot] });
         self.same.insert((op, a, b), Word::Of(to));
+        self.made.insert(to, (op, a, b));
         Word::Of(to)
+    }
+
+    /// Bits of a word from bit `from` on, `width` of them (or all that are left), from what the word was made of where that
+    /// saves instructions: an instruction that is left unused is removed.
+    fn bits_of(&mut self, word: Word, from: u32, width: Option<u32>) -> (Word, u32, Option<u32>) {
+        let Word::Of(at) = word else { return (word, from, width) };
+        match self.made.get(&at).copied() {
+            Some((Opcode::Shr, inner, Word::Known(by))) if u64::from(from) + by < u64::from(self.bits) => {
+                let left = self.bits - by as u32 - from;
+                let width = width.filter(|width| *width < left);
+                self.bits_of(inner, from + by as u32, width)
+            }
+            Some((Opcode::And, inner, Word::Known(mask))) if mask.count_ones() == mask.trailing_ones() => {
+                let ones = mask.count_ones();
+                match ones.checked_sub(from) {
+                    Some(left) if left > 0 => {
+                        let width = Some(width.map_or(left, |width| width.min(left)));
+                        self.bits_of(inner, from, width)
+                    }
+                    _ => (word, from, width),
+                }
+            }
+            _ => (word, from, width),
+        }
+    }
+
+    /// Removes instructions whose results nobody uses.
+    pub fn sweep(&mut self) {
+        let mut used: std::collections::BTreeSet<u32> = std::collections::BTreeSet::new();
+        let mut kept = Vec::new();
+        for group in std::mem::take(&mut self.groups).into_iter().rev() {
+            let is_wanted =
+                group.slots.iter().any(|slot| slot.links != 0 || slot.to.is_none_or(|to| used.contains(&to)));
+            if is_wanted {
+                for slot in &group.slots {
+                    for word in [slot.a, slot.b] {
+                        if let Word::Of(word) = word {
+                            used.insert(word);
+                        }
+                    }
+                    used.extend(slot.condition.map(|(flag, _)| flag));
+                }
+                kept.push(group);
+            }
+        }
+        kept.reverse();
+        self.groups = kept;
     }
 
     /// A chain of sums or differences with carries.
@@ -260,7 +312,18 @@ impl Lowered {
             }
             Op::Mul => {
                 let (a, b) = (&args[0], &args[1]);
-                if n == 1 {
+                let bit = |at: usize| values.node(node.args[at]).low >= 0 && values.node(node.args[at]).high == 1;
+                if bit(0) || bit(1) {
+                    // A bit chooses: no multiplier is needed.
+                    let (bit, other) = if bit(0) { (a.0[0], b) } else { (b.0[0], a) };
+                    let mask = self.operation(Opcode::Sub, Word::Known(0), bit);
+                    (0..n)
+                        .map(|at| {
+                            let word = self.extended(&other.0, other.1, at);
+                            self.operation(Opcode::And, word, mask)
+                        })
+                        .collect()
+                } else if n == 1 {
                     vec![self.operation(Opcode::Mul, a.0[0], b.0[0])]
                 } else if a.0.len() == 1 && b.0.len() == 1 && n == 2 && !a.1 && !b.1 {
                     [Opcode::Mul, Opcode::Mulh].map(|op| self.operation(op, a.0[0], b.0[0])).to_vec()
@@ -503,7 +566,13 @@ impl Lowered {
             let (op, a, b) = match (shift, base) {
                 (0, Word::Known(0)) => (Opcode::Mov, scaled, Word::Known(0)),
                 (0, base) => (Opcode::Add, scaled, base),
-                (shift, Word::Known(0)) => (Opcode::Shr, scaled, Word::Known(u64::from(shift))),
+                (shift, Word::Known(0)) => match self.bits_of(scaled, shift, None) {
+                    (inner, from, None) => (Opcode::Shr, inner, Word::Known(u64::from(from))),
+                    (inner, from, Some(width)) => {
+                        let shifted = self.operation(Opcode::Shr, inner, Word::Known(u64::from(from)));
+                        (Opcode::And, shifted, Word::Known((1 << width) - 1))
+                    }
+                },
                 (shift, base) => {
                     (Opcode::Add, self.operation(Opcode::Shr, scaled, Word::Known(u64::from(shift))), base)
                 }
@@ -520,7 +589,8 @@ impl Lowered {
                 1 => read(self),
                 2 => {
                     let flag = self.word(Kind::Flag);
-                    let slot = self.slot(Opcode::And, index, Word::Known(1), flag);
+                    let (inner, from, _) = self.bits_of(index, 0, Some(1));
+                    let slot = self.slot(Opcode::And, inner, Word::Known(1 << from), flag);
                     self.groups.push(Group { slots: vec![slot] });
                     let whole = read(self);
                     let to = self.word(Kind::Result);

@@ -64,19 +64,29 @@ pub struct Part {
 enum Mode {
     /// Its only user takes it.
     Direct,
-    /// Its first user peeks, its second takes it.
+    /// Its users peek, and the last takes it.
     Peek,
     /// It goes to memory.
     Store,
 }
 
-/// The order of a part's instructions.
+/// The order of a part's instructions: by the longest way to the end, or (`lean`) as they come, which takes less memory.
 ///
 /// # Errors
 ///
 /// There is none, which would be a mistake of instruction selection.
-pub fn schedule(part: &Part, kinds: &[Kind], machine: &Machine, past: &mut Past) -> Result<Vec<Issue>, String> {
-    order(part, kinds, machine, past, false).or_else(|_| order(part, kinds, machine, past, true))
+pub fn schedule(
+    part: &Part,
+    kinds: &[Kind],
+    machine: &Machine,
+    past: &mut Past,
+    lean: bool,
+) -> Result<Vec<Issue>, String> {
+    let kept = past.clone();
+    order(part, kinds, machine, past, false, lean).or_else(|_| {
+        *past = kept;
+        order(part, kinds, machine, past, true, lean)
+    })
 }
 
 fn operands(slot: &Slot) -> impl Iterator<Item = u32> {
@@ -92,6 +102,7 @@ fn order(
     machine: &Machine,
     past: &mut Past,
     store_all: bool,
+    lean: bool,
 ) -> Result<Vec<Issue>, String> {
     let mut groups = part.groups.clone();
     // Who uses each word that comes in.
@@ -112,7 +123,9 @@ fn order(
         let mode = match used {
             _ if store_all || part.later.contains(&word) => Mode::Store,
             [one] if alone(one) => Mode::Direct,
-            [one, other] if one != other && alone(one) && alone(other) => Mode::Peek,
+            several @ [_, _, ..] if several.windows(2).all(|two| two[0] != two[1]) && several.iter().all(alone) => {
+                Mode::Peek
+            }
             _ => Mode::Store,
         };
         modes.insert(word, mode);
@@ -157,25 +170,25 @@ fn order(
     }
     // Words of a port in their order.
     let mut last_taker: BTreeMap<u8, usize> = BTreeMap::new();
-    // For each word that comes in: who looks at it first, and who takes it.
-    let mut hands: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    // Who takes each word that comes in.
+    let mut takers: BTreeMap<u32, usize> = BTreeMap::new();
     for &(port, word) in &part.comes {
-        let (first, taker) = match modes[&word] {
-            Mode::Store => (maker[&word], maker[&word]),
-            Mode::Direct => (users[&word][0], users[&word][0]),
-            Mode::Peek => (users[&word][0], users[&word][1]),
+        let looking = match modes[&word] {
+            Mode::Store => vec![maker[&word]],
+            Mode::Direct | Mode::Peek => users[&word].clone(),
         };
-        if first != taker {
+        let taker = looking[looking.len() - 1];
+        for &first in &looking {
             edge(first, taker);
-        }
-        if let Some(&last) = last_taker.get(&port) {
-            if last == first {
-                return Err("an instruction would take two words of a port".into());
+            if let Some(&last) = last_taker.get(&port) {
+                if last == first {
+                    return Err("an instruction would take two words of a port".into());
+                }
+                edge(last, first);
             }
-            edge(last, first);
         }
         last_taker.insert(port, taker);
-        hands.insert(word, (first, taker));
+        takers.insert(word, taker);
     }
     let mut last_send = None;
     for (at, group) in groups.iter().enumerate() {
@@ -210,6 +223,22 @@ fn order(
     }
     if n_seen < n {
         return Err("instructions wait for each other".into());
+    }
+    if lean {
+        // As they come: those that are stored as they are needed.
+        let first_use = |at: usize| {
+            groups[at]
+                .slots
+                .iter()
+                .filter_map(|slot| slot.to)
+                .filter_map(|word| users.get(&word))
+                .flatten()
+                .copied()
+                .min()
+        };
+        let rank =
+            |at: usize| if at < part.groups.len() { 2 * at as u64 + 1 } else { 2 * first_use(at).unwrap_or(at) as u64 };
+        way = (0..n).map(|at| u64::MAX / 2 - rank(at)).collect();
     }
     let mut waits: Vec<usize> = before.iter().map(BTreeSet::len).collect();
     let mut ready: BTreeSet<(std::cmp::Reverse<u64>, usize)> =
@@ -251,13 +280,13 @@ fn order(
                                 }
                                 Kind::Input(port)
                                     if coming.contains_key(&word)
-                                        && hands[&word].1 == at
+                                        && takers[&word] == at
                                         && modes[&word] != Mode::Store =>
                                 {
                                     Operand::Input(port)
                                 }
                                 Kind::Input(port)
-                                    if coming.contains_key(&word) && hands[&word].1 == at && slot.to == Some(word) =>
+                                    if coming.contains_key(&word) && takers[&word] == at && slot.to == Some(word) =>
                                 {
                                     Operand::Input(port)
                                 }

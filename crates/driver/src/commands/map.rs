@@ -24,6 +24,7 @@ pub fn map(context: &mut Context, arguments: &MapArgs) -> Outcome {
     let form = arguments.form.map(|form| match form {
         FormName::Straight => Form::Straight,
         FormName::Looped => Form::Looped,
+        FormName::Repeated => Form::Repeated,
         FormName::Rolled => Form::Rolled,
         FormName::Endless => Form::Endless,
     });

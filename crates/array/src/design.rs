@@ -62,6 +62,11 @@ pub fn design(network: &Tasks, mapping: &Mapping, machine: &Machine) -> Result<D
             What::Chain => transform::split(&mut tasks, at, Split::Chain(step.into)),
             What::Tables => transform::split(&mut tasks, at, Split::Tables),
             What::Absorb => transform::absorb(&mut tasks, at),
+            What::Before => {
+                let from: Vec<From> = tasks.tasks[at.index()].inputs.iter().map(|wire| wire.from).collect();
+                transform::pass(&mut tasks, &from, at, &step.name, "pass")
+            }
+            What::Behind => transform::behind(&mut tasks, at, &step.name),
             What::Commute => {
                 let passing = named(&tasks, &step.to)?;
                 transform::commute(&mut tasks, at, passing)

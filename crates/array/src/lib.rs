@@ -17,6 +17,7 @@ pub mod machine;
 pub mod mapping;
 pub mod place;
 pub mod program;
+pub mod search;
 pub mod simulate;
 pub mod tasks;
 pub mod transform;

@@ -9,7 +9,7 @@
 //! interleave = 4             # outputs are written in the order 0, 4, 8, …, 1, 5, …
 //!
 //! [[change]]                 # done in their order
-//! what = "split"             # or "chain", "tables", "commute", "absorb", "pass"
+//! what = "split"             # or "chain", "tables", "commute", "absorb", "pass", "before", "behind"
 //! task = "mix#{r}"
 //! into = 4
 //! for = { r = [0, 8] }       # for r from 0 to 8
@@ -105,6 +105,10 @@ pub enum What {
     Absorb,
     /// What goes from a task to another goes through a new one, which passes it on.
     Pass,
+    /// What a task takes from outside of its own goes through a new one first.
+    Before,
+    /// What a task gives goes through a new one.
+    Behind,
 }
 
 /// A change of the network.
@@ -229,7 +233,11 @@ impl Mapping {
                     task: fill(&change.task)?,
                     into,
                     to: if needs_other { other(&change.to, "to")? } else { String::new() },
-                    name: if change.what == What::Pass { other(&change.name, "name")? } else { String::new() },
+                    name: if matches!(change.what, What::Pass | What::Before | What::Behind) {
+                        other(&change.name, "name")?
+                    } else {
+                        String::new()
+                    },
                     at: change.task.clone(),
                 });
             }

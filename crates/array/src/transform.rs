@@ -388,6 +388,29 @@ pub fn pass(tasks: &mut Tasks, from: &[From], to: TaskId, name: &str, class: &st
     Ok(())
 }
 
+/// Puts a task that only passes on behind another: whoever took from that takes from the new one.
+///
+/// # Errors
+///
+/// Nobody takes anything.
+pub fn behind(tasks: &mut Tasks, at: TaskId, name: &str) -> Result<(), String> {
+    let outputs = tasks.tasks[at.index()].outputs.clone();
+    if outputs.is_empty() {
+        return Err(format!("nobody takes anything from `{}`", tasks.tasks[at.index()].name));
+    }
+    let shifted = |from: From| match from {
+        From::Task(id) if id >= at => From::Task(TaskId(id.0 + 1)),
+        other => other,
+    };
+    let inside = tasks.tasks.iter_mut().flat_map(|task| &mut task.inputs);
+    let outside = tasks.outputs.iter_mut().flat_map(|stream| &mut stream.wires);
+    inside.chain(outside).for_each(|wire| wire.from = shifted(wire.from));
+    let inputs = outputs.iter().map(|&value| Wire { value, from: From::Task(at) }).collect();
+    let passing = Task { name: name.to_owned(), class: "pass".into(), inputs, outputs };
+    tasks.tasks.insert(at.index() + 1, passing);
+    Ok(())
+}
+
 /// As [`rebuild`], where one of the new tasks only passes to the other of its pair: others take from that.
 fn rebuild_passing(tasks: &mut Tasks, replaced: Vec<Vec<Task>>, to: TaskId) {
     let shift = |from: &mut From| {

@@ -760,6 +760,15 @@ pub struct MapArgs {
     /// How programs are written [default: the fastest that fits]
     #[arg(long, value_enum)]
     pub form: Option<FormName>,
+    /// Look for mappings: what the file says beside tasks and processors is kept
+    #[arg(long)]
+    pub search: bool,
+    /// Write the best mapping that is found
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "search")]
+    pub write_mapping: Option<PathBuf>,
+    /// What is best
+    #[arg(long, value_enum, default_value = "per-core", requires = "search")]
+    pub objective: ObjectiveName,
     /// Print the programs
     #[arg(long)]
     pub listing: bool,
@@ -775,6 +784,19 @@ pub enum CostName {
     Published,
     /// Programs that are generated
     Isa,
+}
+
+/// What makes a mapping good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ObjectiveName {
+    /// Few cycles a message
+    Throughput,
+    /// Few processors
+    Cores,
+    /// Many messages for each processor
+    PerCore,
+    /// Little energy a message
+    Energy,
 }
 
 /// How programs are written.

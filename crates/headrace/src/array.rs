@@ -5,17 +5,21 @@
 
 use crate::error::{Error, Result};
 use headrace_array::design::{Design, design};
+use headrace_array::energy::energy;
 use headrace_array::isa::{self, Form, Generated};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, Tokens};
+use headrace_array::search::{MOST_IN_FLIGHT, Score, candidates};
 use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
 use headrace_array::tasks::Tasks;
+use headrace_array::transform;
 use headrace_array::unroll::{Feed, Unfit, unroll};
 use headrace_array::values::{bounds, wrap};
 use headrace_engine::Engine as _;
 use headrace_exchange::SilentHost;
 use headrace_interp::{Interpreter, Options};
 use headrace_ir::{Network, Scalar};
+use headrace_platform::File;
 use headrace_source::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -256,12 +260,7 @@ pub fn verified(
     design: Design,
     effort: Effort,
 ) -> Result<Mapped> {
-    let same: Vec<usize> = mapping
-        .written
-        .fold
-        .iter()
-        .filter_map(|port| network.inputs.iter().position(|input| input.name == *port.get_ref()))
-        .collect();
+    let same = same_ports(network, mapping);
     let wrong = |why: String| Error::wrong(format!("{}: {why}", mapping.file.path));
     // Enough messages that half of them are the steady state, and whole periods.
     let n = effort.messages.max(8 * design.in_flight).next_multiple_of(design.in_flight);
@@ -308,6 +307,82 @@ pub fn verified(
         }
     }
     Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n })
+}
+
+/// A mapping that a search found, before it is held to the interpreter.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The mapping file.
+    pub text: String,
+    /// What it is, in a few words.
+    pub about: String,
+    /// How good it is.
+    pub score: Score,
+}
+
+/// Goes through the family of mappings of a network, and gives all that are legal and fit, in no order of worth.
+/// `status` hears how far it is.
+///
+/// # Errors
+///
+/// The network cannot be unrolled, or a port to fold is not there.
+pub fn search(
+    network: &Network,
+    machine: &Machine,
+    mapping: &Mapping,
+    costs: Costs,
+    status: &mut dyn FnMut(usize, usize),
+) -> Result<Vec<Found>> {
+    let written = &mapping.written;
+    let message = written.message.as_ref();
+    let message = message.ok_or_else(|| Error::wrong(format!("{}: `message` is missing", mapping.file.path)))?;
+    let shape = Shape::of(network, message)?;
+    let unrolled = tasks(network, &shape)?;
+    let mut folded = unrolled.clone();
+    let fold: Vec<String> = written.fold.iter().map(|port| port.get_ref().clone()).collect();
+    transform::fold(&mut folded, &fold).map_err(Error::wrong)?;
+    // What stands before changes and processors stays as it is written.
+    let ends = ["\n[[change]]", "\n[[core]]", "\n[[answer]]"].map(|mark| mapping.file.text.find(mark));
+    let head = &mapping.file.text[..ends.into_iter().flatten().min().unwrap_or(mapping.file.text.len())];
+    let answers = mapping.file.text.find("\n[[answer]]").map_or("", |at| &mapping.file.text[at..]);
+    let messages = shape.random(network, 8 * MOST_IN_FLIGHT, 1, &same_ports(network, mapping));
+    let all = candidates(&folded);
+    let mut found = Vec::new();
+    for (at, candidate) in all.iter().enumerate() {
+        status(at, all.len());
+        let mut best = f64::INFINITY;
+        let most = if candidate.loops { MOST_IN_FLIGHT } else { 1 };
+        if candidate.n_cores > *machine.grid.cores as usize {
+            continue;
+        }
+        for in_flight in 1..=most {
+            let flight = if in_flight > 1 { format!("in_flight = {in_flight}\n") } else { String::new() };
+            let text = format!("{}\n{flight}{}{answers}", head.trim_end(), candidate.text);
+            let file = File::new(mapping.file.path.clone(), text);
+            let tried = Mapping::read(&file).and_then(|tried| design(&unrolled, &tried, machine));
+            let Ok(tried) = tried else { break };
+            let n = messages.len() - messages.len() % in_flight;
+            let Ok((setup, _, outcome)) = run(&tried, machine, &messages[..n], None, costs) else { break };
+            let cycles = outcome.cycles_per_message;
+            if cycles >= best {
+                break;
+            }
+            best = cycles;
+            let takes = energy(&tried, machine, &setup.channels, &outcome, None);
+            let score = Score { cores: tried.cores.len(), cycles, energy: takes.nj_per_message };
+            let about = match in_flight {
+                1 => candidate.about.clone(),
+                n => format!("{}, {n} messages in flight", candidate.about),
+            };
+            found.push(Found { text: file.text, about, score });
+        }
+    }
+    Ok(found)
+}
+
+fn same_ports(network: &Network, mapping: &Mapping) -> Vec<usize> {
+    let fold = &mapping.written.fold;
+    fold.iter().filter_map(|port| network.inputs.iter().position(|input| input.name == *port.get_ref())).collect()
 }
 
 /// Tokens in hexadecimal, as many digits each as their type takes.

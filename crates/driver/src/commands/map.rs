@@ -1,15 +1,17 @@
 //! `headrace map`.
 
 use super::Context;
-use crate::cli::{CostName, FormName, MapArgs};
+use crate::cli::{CostName, FormName, MapArgs, ObjectiveName};
 use crate::failure::Outcome;
-use crate::output;
+use crate::output::{self, write_file};
 use headrace::Error;
-use headrace::array::{Costs, Effort, Mapped, map as map_network};
+use headrace::array::{Costs, Effort, Found, Mapped, map as map_network, search};
 use headrace::roots::read_source;
 use headrace_array::isa::{Form, disassemble};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, built_in};
+use headrace_array::search::{Score, pareto};
+use headrace_ir::Network;
 use headrace_platform::File;
 use std::path::Path;
 
@@ -33,6 +35,10 @@ pub fn map(context: &mut Context, arguments: &MapArgs) -> Outcome {
         CostName::Isa => Costs::Isa(form),
     };
     let effort = Effort { messages: arguments.messages as usize, seed: arguments.seed, window: None, costs };
+    let mapping = match arguments.search {
+        true => searched(context, arguments, &network, &machine, &mapping, costs)?,
+        false => mapping,
+    };
     let mapped = map_network(&network, &machine, &mapping, effort);
     let mapped = context.told(mapped)?;
     if arguments.listing {
@@ -50,6 +56,50 @@ pub fn map(context: &mut Context, arguments: &MapArgs) -> Outcome {
         }
     }
     output::print(text(&mapped, &machine).as_bytes())
+}
+
+/// The best mapping of the family, with the others that none is better than printed.
+fn searched(
+    context: &mut Context,
+    arguments: &MapArgs,
+    network: &Network,
+    machine: &Machine,
+    mapping: &Mapping,
+    costs: Costs,
+) -> Outcome<Mapping> {
+    let terminal = context.terminal;
+    let mut status = |at: usize, n: usize| terminal.status(&format!("trying mapping {} of {n}", at + 1));
+    let found = search(network, machine, mapping, costs, &mut status);
+    let found = context.told(found)?;
+    context.terminal.status("");
+    let worth = |found: &Found| {
+        let Score { cores, cycles, energy } = found.score;
+        match arguments.objective {
+            ObjectiveName::Throughput => cycles,
+            ObjectiveName::Cores => cores as f64,
+            ObjectiveName::PerCore => cycles * cores as f64,
+            ObjectiveName::Energy => energy,
+        }
+    };
+    let best =
+        found.iter().min_by(|a, b| worth(a).total_cmp(&worth(b)).then(a.score.cycles.total_cmp(&b.score.cycles)));
+    let best = best.ok_or_else(|| {
+        Error::wrong(format!("{}: no mapping of the family fits {}", mapping.file.path, machine.name))
+    })?;
+    let scores: Vec<Score> = found.iter().map(|found| found.score).collect();
+    let mut text = format!("{} mappings are legal and fit; none is better in both than these:\n", found.len());
+    for at in pareto(&scores) {
+        let Score { cores, cycles, energy } = scores[at];
+        text.push_str(&format!("{cores:>4} processors {cycles:>8.1} cycles {energy:>8.1} nJ  {}\n", found[at].about));
+    }
+    text.push_str(&format!("taken: {}\n", best.about));
+    output::print(text.as_bytes())?;
+    if let Some(path) = &arguments.write_mapping {
+        write_file(path, best.text.as_bytes())?;
+    }
+    let path =
+        arguments.write_mapping.as_ref().map_or_else(|| mapping.file.path.clone(), |path| path.display().to_string());
+    Mapping::read(&File::new(path, best.text.clone())).map_err(|wrong| Error::wrong(wrong.to_string()))
 }
 
 fn is_path(name: &str) -> bool {

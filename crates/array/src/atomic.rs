@@ -34,12 +34,13 @@ pub fn period(design: &Design, machine: &Machine) -> Result<f64, String> {
     for _ in 0..MESSAGES / in_flight.max(1) {
         // What each processor does next: its tasks, each for all messages in flight.
         let mut done: Vec<Vec<Option<u64>>> = vec![vec![None; in_flight]; tasks.len()];
+        let turns: Vec<_> = design.cores.iter().map(|core| core.turns(in_flight)).collect();
         let mut next = vec![0usize; design.cores.len()];
         loop {
             let mut moved = false;
             for (core, at) in next.iter_mut().enumerate() {
-                while let Some(task) = design.cores[core].tasks.get(*at / in_flight) {
-                    let message = *at % in_flight;
+                while let Some(&(task, message)) = turns[core].get(*at) {
+                    let message = message as usize;
                     let needs = tasks[task.index()].inputs.iter().filter_map(|wire| match wire.from {
                         From::Task(from) => Some(done[from.index()][message]),
                         From::Outside(_) => None,
@@ -58,7 +59,7 @@ pub fn period(design: &Design, machine: &Machine) -> Result<f64, String> {
                 break;
             }
         }
-        if next.iter().zip(&design.cores).any(|(at, core)| *at < core.tasks.len() * in_flight) {
+        if next.iter().zip(&turns).any(|(at, turns)| *at < turns.len()) {
             return Err("tasks on a processor wait for tasks behind them".into());
         }
         ends.push(done.iter().flatten().flatten().copied().max().unwrap_or(0));

@@ -16,10 +16,26 @@ pub struct Core {
     pub name: String,
     /// Its tasks, in the order in which it does them for each message.
     pub tasks: Vec<TaskId>,
+    /// For each of them a number: those of one number are done for a message before the next message in flight.
+    pub groups: Vec<usize>,
     /// Column and row, where the mapping says so.
     pub place: Option<[u32; 2]>,
     /// Whether it only joins streams, where a processor has fewer ports than it takes streams.
     pub merges: bool,
+}
+
+impl Core {
+    /// What it does in a period, with the message in flight that it is done for.
+    pub fn turns(&self, in_flight: usize) -> Vec<(TaskId, u32)> {
+        let mut all = Vec::new();
+        let both: Vec<(usize, TaskId)> = self.groups.iter().copied().zip(self.tasks.iter().copied()).collect();
+        for group in both.chunk_by(|a, b| a.0 == b.0) {
+            for message in 0..in_flight as u32 {
+                all.extend(group.iter().map(|(_, task)| (*task, message)));
+            }
+        }
+        all
+    }
 }
 
 /// A network on processors.
@@ -122,11 +138,12 @@ pub fn design(network: &Tasks, mapping: &Mapping, machine: &Machine) -> Result<D
             }
         }
         own.sort_unstable();
+        let groups = own.iter().map(|(position, _)| core.groups[*position]).collect();
         if own.is_empty() {
             return Err(file.wrong_at(&core.at, format!("`{}` has no task that anything needs", core.name)));
         }
         let own = own.into_iter().map(|(_, id)| id).collect();
-        cores.push(Core { name: core.name.clone(), tasks: own, place: core.place, merges: false });
+        cores.push(Core { name: core.name.clone(), tasks: own, groups, place: core.place, merges: false });
     }
     let mut design = Design {
         tasks,
@@ -217,7 +234,8 @@ impl Design {
                 // The tasks by name: positions change as tasks are put in.
                 let names: Vec<Vec<String>> = self.cores.iter().map(|core| self.names(&core.tasks)).collect();
                 let mut merging = Vec::new();
-                for task in names[core].clone() {
+                let mut groups = Vec::new();
+                for (task, group) in names[core].clone().into_iter().zip(self.cores[core].groups.clone()) {
                     let id = self.tasks.find(&task).ok_or("a task is gone")?;
                     let homes = self.homes_by_name(&names);
                     let from: Vec<From> = self.tasks.tasks[id.index()]
@@ -235,8 +253,9 @@ impl Design {
                     let merge = format!("{name}({task})");
                     transform::pass(&mut self.tasks, &from, id, &merge, "merge")?;
                     merging.push(merge);
+                    groups.push(group);
                 }
-                self.cores.push(Core { name, tasks: Vec::new(), place: None, merges: true });
+                self.cores.push(Core { name, tasks: Vec::new(), groups, place: None, merges: true });
                 let mut names = names;
                 names.push(merging);
                 for (core, names) in self.cores.iter_mut().zip(&names) {

@@ -16,7 +16,8 @@
 //!
 //! [[core]]
 //! name = "S{r}"
-//! tasks = ["sub#{r} + shift#{r}"]   # fused; "sub#0..8" are nine tasks, one after the other
+//! tasks = ["sub#{r} + shift#{r}"]   # fused; "sub#0..8" are nine tasks, one after the other; what stands in one entry with
+//!                                   # ` ; ` between is done for a message before the next message in flight
 //! place = [0, 1]             # column and row; chosen where nothing is said
 //! for = { r = [0, 8] }
 //! ```
@@ -169,6 +170,8 @@ pub struct Placed {
     pub name: String,
     /// Its tasks: in each entry those that are fused, with where they are written.
     pub tasks: Vec<(Vec<String>, Mention)>,
+    /// For each entry, which are done together for a message before the next.
+    pub groups: Vec<usize>,
     /// Column and row.
     pub place: Option<[u32; 2]>,
     /// Where it is written.
@@ -250,10 +253,21 @@ impl Mapping {
                     return Err(file.wrong_at(&core.name, format!("there are two processors `{name}`")));
                 }
                 let mut tasks = Vec::new();
+                let mut groups: Vec<usize> = Vec::new();
                 for mention in &core.tasks {
                     let text = filled(mention.get_ref(), &numbers).map_err(|why| file.wrong_at(mention, why))?;
-                    let all = sequence(&text).map_err(|why| file.wrong_at(mention, why))?;
-                    tasks.extend(all.into_iter().map(|fused| (fused, mention.clone())));
+                    let parts = text.split(" ; ").map(sequence).collect::<Result<Vec<_>, String>>();
+                    let parts = parts.map_err(|why| file.wrong_at(mention, why))?;
+                    if parts.iter().any(|part| part.len() != parts[0].len()) {
+                        return Err(file.wrong_at(mention, format!("the ranges in `{text}` are not equally long")));
+                    }
+                    for turn in 0..parts[0].len() {
+                        let group = groups.last().map_or(0, |last| last + 1);
+                        for part in &parts {
+                            tasks.push((part[turn].clone(), mention.clone()));
+                            groups.push(group);
+                        }
+                    }
                 }
                 if tasks.is_empty() {
                     return Err(file.wrong_at(&core.name, format!("`{name}` has no tasks")));
@@ -266,7 +280,7 @@ impl Mapping {
                         format!("`{name}` and `{}` are both at column {}, row {}", other.name, place[0], place[1]);
                     return Err(file.wrong(written.span(), problem));
                 }
-                cores.push(Placed { name, tasks, place, at: core.name.clone() });
+                cores.push(Placed { name, tasks, groups, place, at: core.name.clone() });
             }
         }
         Ok(Self { file: file.clone(), written, steps, cores })

@@ -56,9 +56,9 @@ pub fn cost_of<'m>(design: &Design, machine: &'m Machine, task: &Task) -> Result
 }
 
 impl Orders {
-    /// The orders of a design. `at_end` says which tasks write all of their outputs at the end, so that any order costs the
-    /// same.
-    pub fn of(design: &Design, at_end: &dyn Fn(TaskId) -> bool) -> Self {
+    /// The orders of a design. `free` says which tasks may write their outputs in any order at the same cost, `patient` which
+    /// take what they need in any order at the same cost.
+    pub fn of(design: &Design, free: &dyn Fn(TaskId) -> bool, patient: &dyn Fn(TaskId) -> bool) -> Self {
         let tasks = &design.tasks;
         let homes = design.homes();
         let n = tasks.tasks.len();
@@ -91,7 +91,7 @@ impl Orders {
                     outputs = numbered.into_iter().map(|(_, id)| id).collect();
                 }
                 Some(_) => {}
-                None if at_end(TaskId(at as u32)) => {
+                None if free(TaskId(at as u32)) => {
                     // As the reader wants them that takes the most.
                     let mut takes: BTreeMap<usize, usize> = BTreeMap::new();
                     readers[at].iter().for_each(|(reader, _)| *takes.entry(*reader).or_default() += 1);
@@ -107,7 +107,8 @@ impl Orders {
             }
             let given: BTreeSet<Id> = task.inputs.iter().map(|wire| wire.value).collect();
             let mut computed: BTreeSet<Id> = BTreeSet::new();
-            for &output in &outputs {
+            let n_asking = if patient(TaskId(at as u32)) { 0 } else { outputs.len() };
+            for &output in &outputs[..n_asking] {
                 let stop = |id: Id| given.contains(&id) || tasks.parameters.contains(&id) || computed.contains(&id);
                 let mut new: Vec<Id> = tasks.needs(&[output], &stop);
                 new.retain(|id| given.contains(id));
@@ -172,14 +173,12 @@ impl Links {
             }
         }
         for (at, core) in design.cores.iter().enumerate() {
-            for &task in &core.tasks {
-                for message in 0..design.in_flight as u32 {
-                    for &id in &orders.sequences[task.index()] {
-                        for to in orders.takers(task, id, at).0 {
-                            if let Some(&link) = links.by_ends.get(&(Source::Core(at), to)) {
-                                let n = design.tasks.values.n_words(id, *machine.core.word_bits) as u32;
-                                links.words[link].extend((0..n).map(|limb| (message, id, limb)));
-                            }
+            for (task, message) in core.turns(design.in_flight) {
+                for &id in &orders.sequences[task.index()] {
+                    for to in orders.takers(task, id, at).0 {
+                        if let Some(&link) = links.by_ends.get(&(Source::Core(at), to)) {
+                            let n = design.tasks.values.n_words(id, *machine.core.word_bits) as u32;
+                            links.words[link].extend((0..n).map(|limb| (message, id, limb)));
                         }
                     }
                 }
@@ -361,21 +360,20 @@ pub fn build(
     for task in &design.tasks.tasks {
         costs.push(cost_of(design, machine, task)?);
     }
-    let orders = Orders::of(design, &|task| costs[task.index()].emit != Emit::Stream);
+    let at_end = |task: TaskId| costs[task.index()].emit == Emit::End;
+    let free = |task: TaskId| costs[task.index()].emit != Emit::Stream || costs[task.index()].unit == Some(1);
+    let orders = Orders::of(design, &free, &at_end);
     let links = Links::of(design, machine, &orders, places);
     let mut programs = Vec::new();
     let mut outside: Vec<Option<Vec<OutsideWord>>> = vec![None; links.channels.len()];
     for (at, core) in design.cores.iter().enumerate() {
         let mut maker = Maker::new(design, at, &links, machine, parameters);
         let mut words = BTreeMap::new();
-        for &task in &core.tasks {
-            let position = maker.program.tasks.len() as u32;
-            maker.program.tasks.push(design.tasks.tasks[task.index()].name.clone());
-            maker.program.steps.push(Step::Task(position));
-            for message in 0..design.in_flight as u32 {
-                maker.program.steps.push(Step::Message(message));
-                maker.task(task, message, costs[task.index()], &orders, &links)?;
-            }
+        maker.program.tasks = core.tasks.iter().map(|task| design.tasks.tasks[task.index()].name.clone()).collect();
+        for (task, message) in core.turns(design.in_flight) {
+            let position = core.tasks.iter().position(|other| *other == task).unwrap_or(0) as u32;
+            maker.program.steps.extend([Step::Task(position), Step::Message(message)]);
+            maker.task(task, message, costs[task.index()], &orders, &links)?;
             let cost = costs[task.index()];
             if let Some(n) = cost.program_words {
                 words.insert((&cost.class, cost.outputs), n as usize);

@@ -217,15 +217,11 @@ fn write(tasks: &Tasks, classes: &[Class], passing: &[usize], plan: &Plan<'_>) -
                 let place = (number, turn / plan.share, piece);
                 let in_chain = piece % depth;
                 // Words for those behind in the chain go through; words of those before, too.
-                for other in piece - in_chain..piece {
-                    let through = format!("{other}.behind.{piece}.{}", name(at));
-                    cores.entry(place).or_default().push(through);
-                }
-                cores.entry(place).or_default().push(parts.join(" + "));
-                for other in piece + 1..piece - in_chain + depth {
-                    let through = format!("{other}.through.{piece}.{}", name(at));
-                    cores.entry(place).or_default().push(through);
-                }
+                let before = (piece - in_chain..piece).map(|other| format!("{other}.behind.{piece}.{}", name(at)));
+                let after = piece + 1..piece - in_chain + depth;
+                let after = after.map(|other| format!("{other}.through.{piece}.{}", name(at)));
+                let entry: Vec<String> = before.chain([parts.join(" + ")]).chain(after).collect();
+                cores.entry(place).or_default().push(entry.join(" ; "));
             }
             // A word for a piece goes through all before it, a word of a piece through all behind it.
             for begin in (0..n).step_by(depth) {

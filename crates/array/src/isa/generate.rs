@@ -94,14 +94,16 @@ pub fn build(
     places: Option<&[[u32; 2]]>,
     form: Option<Form>,
 ) -> Result<(Setup, Vec<Generated>), String> {
-    // What is one piece, or only passes on, is written at the end in any order.
-    let at_end = |task: TaskId| {
+    // What is one piece, or only passes on, takes its words in any order. All write in any: parts that cannot be rolled then
+    // are written out.
+    let patient = |task: TaskId| {
         let task = &design.tasks.tasks[task.index()];
         crate::transform::only_passes(&design.tasks, task)
             || units(design, task, &task.outputs).len() == 1
             || design.style.get(&task.class).is_some_and(|style| style == "end")
     };
-    let orders = Orders::of(design, &at_end);
+    let free = |_: TaskId| true;
+    let orders = Orders::of(design, &free, &patient);
     let links = Links::of(design, machine, &orders, places);
     let homes = design.homes();
     let mut outside: Vec<Option<Vec<OutsideWord>>> = vec![None; links.channels.len()];
@@ -355,22 +357,20 @@ impl<'d> Maker<'d> {
         let mut lowered = Lowered::new(*machine.core.word_bits);
         // Blocks of each task, and whether a task needs a word that another on this processor gives.
         let mut turns: Vec<Vec<Block>> = Vec::new();
-        for &task in &self.design.cores[self.core].tasks {
+        for (task, message) in self.design.cores[self.core].turns(self.design.in_flight) {
             let own = &self.design.tasks.tasks[task.index()];
             let sequence = &self.orders.sequences[task.index()];
-            for message in 0..self.design.in_flight as u32 {
-                let parts = units(self.design, own, sequence);
-                let rolled = match form {
-                    Form::Rolled | Form::Repeated | Form::Endless if parts.len() > 1 && parts.concat() == *sequence => {
-                        self.rolled(&mut lowered, task, message, &parts).map_err(fail)?
-                    }
-                    _ => None,
-                };
-                turns.push(match rolled {
-                    Some(block) => vec![block],
-                    None => vec![Block::Once(self.part(&mut lowered, task, message, sequence).map_err(fail)?)],
-                });
-            }
+            let parts = units(self.design, own, sequence);
+            let rolled = match form {
+                Form::Rolled | Form::Repeated | Form::Endless if parts.len() > 1 && parts.concat() == *sequence => {
+                    self.rolled(&mut lowered, task, message, &parts).map_err(fail)?
+                }
+                _ => None,
+            };
+            turns.push(match rolled {
+                Some(block) => vec![block],
+                None => vec![Block::Once(self.part(&mut lowered, task, message, sequence).map_err(fail)?)],
+            });
         }
         let mut writer = Writer::new(&lowered, machine, &turns);
         writer.lean = lean;
@@ -380,11 +380,14 @@ impl<'d> Maker<'d> {
             _ => writer.all(&turns, matches!(form, Form::Looped | Form::Rolled)).map_err(fail)?,
         }
         let (instructions, cycles, memory, runs) = writer.finish()?;
+        // By number.
+        let mut outputs = vec![0; self.numbers.len()];
+        self.numbers.iter().for_each(|(&link, &number)| outputs[number as usize] = link as u32);
         let code = Code {
             instructions,
             memory,
-            inputs: self.ports.keys().map(|&link| link as u32).collect(),
-            outputs: self.numbers.keys().map(|&link| link as u32).collect(),
+            inputs: self.by_source.values().map(|&link| link as u32).collect(),
+            outputs,
             leaves: self.leaves,
             bits: lowered.bits,
             setup: (*machine.latency.repeat_setup, *machine.latency.generator_setup, *machine.latency.jump),

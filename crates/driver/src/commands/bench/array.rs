@@ -312,7 +312,7 @@ impl Bench<'_> {
         self.context.terminal.status(&format!("simulating {name}"));
         let (mapping, network) = self.mapping(name)?;
         let mapped = map(&network, &self.machine, &mapping, Effort { messages: 200, ..Effort::default() })?;
-        let orders = Orders::of(&mapped.design, &|_| false);
+        let orders = Orders::of(&mapped.design, &|_| false, &|_| false);
         let links = Links::of(&mapped.design, &self.machine, &orders, None);
         let places = place(&mapped.design, &self.machine, &links, 1).map_err(Error::wrong)?;
         let takes = energy(&mapped.design, &self.machine, &mapped.setup.channels, &mapped.outcome, Some(&places));

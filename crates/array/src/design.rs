@@ -4,7 +4,7 @@
 use crate::machine::Machine;
 use crate::mapping::{Mapping, What};
 use crate::tasks::{From, Tasks};
-use crate::transform::{self, Split};
+use crate::transform::{self, Along, Split};
 use crate::values::TaskId;
 use headrace_platform::Wrong;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,8 +72,16 @@ pub fn design(network: &Tasks, mapping: &Mapping, machine: &Machine) -> Result<D
     for step in &mapping.steps {
         let wrong = |why: String| file.wrong_at(&step.at, why);
         let named = |tasks: &Tasks, name: &str| tasks.find(name).ok_or_else(|| wrong(unknown(tasks, name)));
+        if step.what == What::Gather {
+            transform::gather(&mut tasks, &step.task).map_err(wrong)?;
+            continue;
+        }
         let at = named(&tasks, &step.task)?;
+        let bits = *machine.core.word_bits;
         match step.what {
+            What::Gather => Ok(()),
+            What::Pipeline => transform::pipeline(&mut tasks, at, step.into, Along::Program, bits),
+            What::PipelineByDemand => transform::pipeline(&mut tasks, at, step.into, Along::Demand, bits),
             What::Split => transform::split(&mut tasks, at, Split::Apart(step.into)),
             What::Chain => transform::split(&mut tasks, at, Split::Chain(step.into)),
             What::Tables => transform::split(&mut tasks, at, Split::Tables),

@@ -9,7 +9,7 @@
 //! interleave = 4             # outputs are written in the order 0, 4, 8, …, 1, 5, …
 //!
 //! [[change]]                 # done in their order
-//! what = "split"             # or "chain", "tables", "commute", "absorb", "pass", "before", "behind"
+//! what = "split"             # or "chain", "tables", "commute", "absorb", "pass", "before", "behind", "gather", "pipeline"
 //! task = "mix#{r}"
 //! into = 4
 //! for = { r = [0, 8] }       # for r from 0 to 8
@@ -110,6 +110,12 @@ pub enum What {
     Before,
     /// What a task gives goes through a new one.
     Behind,
+    /// All tasks become one, which is called so.
+    Gather,
+    /// A task into pieces one after the other, each of which takes all from the one before; in the order of the program.
+    Pipeline,
+    /// The same in the order in which outputs need what is computed.
+    PipelineByDemand,
 }
 
 /// A change of the network.
@@ -220,15 +226,17 @@ impl Mapping {
                     Some(mention) => fill(mention),
                     None => Err(file.wrong_at(&change.task, format!("`{key}` is missing"))),
                 };
-                let needs_count = matches!(change.what, What::Split | What::Chain);
+                let needs_count =
+                    matches!(change.what, What::Split | What::Chain | What::Pipeline | What::PipelineByDemand);
                 let needs_other = matches!(change.what, What::Commute | What::Pass);
                 let into = match change.into {
                     Some(into) if needs_count && into > 0 => into,
                     None if !needs_count => 0,
                     _ => {
-                        return Err(
-                            file.wrong_at(&change.task, "`into` says how many pieces, of `split` and `chain` only")
-                        );
+                        return Err(file.wrong_at(
+                            &change.task,
+                            "`into` says how many pieces, of `split`, `chain` and pipelines only",
+                        ));
                     }
                 };
                 steps.push(Step {

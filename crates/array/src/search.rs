@@ -15,6 +15,8 @@ use std::fmt::Write as _;
 
 /// Pieces that classes are split into.
 const PIECES: [usize; 4] = [1, 2, 4, 8];
+/// Classes beyond which there is no family.
+const MOST_CLASSES: usize = 6;
 /// Most messages in a loop together.
 pub const MOST_IN_FLIGHT: usize = 4;
 
@@ -42,6 +44,10 @@ struct Class {
 /// Members of the family for a network whose known inputs have been folded, each once.
 pub fn candidates(tasks: &Tasks) -> Vec<Candidate> {
     let classes = classes(tasks);
+    // With many classes the family is too large, and networks of many small actors are no chain of rounds.
+    if classes.len() > MOST_CLASSES {
+        return Vec::new();
+    }
     let passing: Vec<usize> = (0..tasks.tasks.len()).filter(|&at| only_passes(tasks, &tasks.tasks[at])).collect();
     // A class whose tasks each follow one of another class, and nothing else.
     let follows: Vec<(usize, usize)> = (0..classes.len())
@@ -263,6 +269,18 @@ fn short(class: &str) -> String {
     let parts: Vec<&str> = class.split('.').collect();
     let from = parts.iter().rposition(|part| part.starts_with(char::is_uppercase)).unwrap_or(0);
     parts[from..].join(".")
+}
+
+/// A pipeline of so many pieces, as it stands in a mapping file.
+pub fn pipeline(n: usize, by_demand: bool) -> Candidate {
+    let how = if by_demand { "pipeline-by-demand" } else { "pipeline" };
+    let text = format!(
+        "\n[[change]]\nwhat = \"gather\"\ntask = \"all\"\n\n[[change]]\nwhat = \"{how}\"\ntask = \"all\"\ninto = {n}\n\n\
+         [[core]]\nname = \"P{{k}}\"\ntasks = [\"all/{{k}}\"]\nfor = {{ k = [0, {}] }}\n",
+        n - 1
+    );
+    let order = if by_demand { "as outputs need it" } else { "in the order of the program" };
+    Candidate { text, about: format!("a pipeline of {n}, {order}"), loops: false, n_cores: n }
 }
 
 /// What matters of a mapping that was simulated.

@@ -240,6 +240,205 @@ pub fn split(tasks: &mut Tasks, at: TaskId, how: Split) -> Result<(), String> {
     Ok(())
 }
 
+/// In which order a pipeline goes through what is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Along {
+    /// As the program does.
+    Program,
+    /// As outputs need it: each value as late as can be.
+    Demand,
+}
+
+/// Splits a task into pieces one after the other that take about equally long, each of which takes all that it and later
+/// ones need from the one before. Cuts are where the fewest words are alive, near where they would be equal.
+///
+/// # Errors
+///
+/// There are fewer operations than pieces, or a value that would have to be passed on is wider than 64 bits.
+pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits: u32) -> Result<(), String> {
+    let task = tasks.tasks[at.index()].clone();
+    let given: BTreeMap<Id, From> = task.inputs.iter().map(|wire| (wire.value, wire.from)).collect();
+    let mut body = tasks.body(&task);
+    if along == Along::Program {
+        body.sort_unstable();
+    }
+    if body.len() < n || n == 0 {
+        return Err(format!("`{}` has {} operations, too few for {n} pieces", task.name, body.len()));
+    }
+    let place: HashMap<Id, usize> = body.iter().enumerate().map(|(place, id)| (*id, place)).collect();
+    // Until where each value is needed.
+    let mut last: HashMap<Id, usize> = HashMap::new();
+    for (place, id) in body.iter().enumerate() {
+        for arg in &tasks.values.node(*id).args {
+            last.insert(*arg, place);
+        }
+    }
+    let n_words = |id: Id| tasks.values.n_words(id, word_bits);
+    // Words alive behind each place.
+    let mut change = vec![0i64; body.len() + 1];
+    for (&id, &until) in &last {
+        if let Some(&from) = place.get(&id)
+            && until > from
+        {
+            change[from] += n_words(id) as i64;
+            change[until] -= n_words(id) as i64;
+        }
+    }
+    let mut alive = 0;
+    let alive: Vec<i64> = change
+        .iter()
+        .map(|by| {
+            alive += by;
+            alive
+        })
+        .collect();
+    let weight = |id: &Id| -> u64 {
+        let node = tasks.values.node(*id);
+        let known = |at: usize| node.args.get(at).and_then(|&arg| tasks.values.constant(arg));
+        let n = n_words(*id) as u64;
+        // Words from outside are moved where they are first needed.
+        let outside: u64 = node.args.iter().filter(|arg| given.contains_key(arg)).map(|&arg| n_words(arg) as u64).sum();
+        outside
+            + match node.op {
+                Op::ShiftLeft(_) | Op::ShiftRight if known(1).is_some_and(|by| by % i128::from(word_bits) == 0) => 0,
+                Op::ShiftLeft(_) | Op::ShiftRight => 3 * n - 1,
+                Op::Wrap(ty) if ty.width % word_bits == 0 => 0,
+                Op::Wrap(_) => 1,
+                Op::Select => 3 * n + 1,
+                Op::Table(_) => 5 * n,
+                _ => n,
+            }
+    };
+    let mut sums = vec![0u64];
+    for id in &body {
+        sums.push(sums[sums.len() - 1] + weight(id));
+    }
+    // What a piece takes: its operations, a move for each word that comes, and one for most of those that go on.
+    let words_at = |cut: usize| if cut == 0 || cut >= body.len() { 0 } else { alive[cut - 1].max(0) as u64 };
+    let size = |from: usize, to: usize| sums[to] - sums[from] + words_at(from) + words_at(to) * 3 / 5;
+    let fill = |limit: u64| -> Vec<usize> {
+        let mut cuts = vec![0];
+        while cuts[cuts.len() - 1] < body.len() {
+            let from = cuts[cuts.len() - 1];
+            let mut to = from + 1;
+            while to < body.len() && sums[to + 1] - sums[from] + words_at(from) <= limit {
+                to += 1;
+            }
+            while to > from + 1 && size(from, to) > limit {
+                to -= 1;
+            }
+            // Rather where fewer words are alive: what a later cut computes more must pay for its words.
+            let gain = |cut: usize| (sums[cut] - sums[from]) as i64 - 2 * words_at(cut) as i64;
+            let least = from + 1 + (to - from - 1) / 2;
+            let best =
+                if to == body.len() { to } else { (least..=to).max_by_key(|&cut| (gain(cut), cut)).unwrap_or(to) };
+            cuts.push(best);
+        }
+        cuts
+    };
+    // The least limit with which there are no more pieces than wanted.
+    let (mut low, mut high) = (1, size(0, body.len()) + alive.iter().copied().max().unwrap_or(0) as u64 * 2 + 1);
+    while low < high {
+        let middle = (low + high) / 2;
+        if fill(middle).len() - 1 <= n {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    let mut cuts = fill(high);
+    // Pieces that are left over take the largest ones apart.
+    while cuts.len() - 1 < n {
+        let largest = (0..cuts.len() - 1)
+            .filter(|&at| cuts[at + 1] - cuts[at] > 1)
+            .max_by_key(|&at| size(cuts[at], cuts[at + 1]));
+        let Some(largest) = largest else { break };
+        let (from, to) = (cuts[largest], cuts[largest + 1]);
+        let half = (from + 1..to).min_by_key(|&cut| size(from, cut).max(size(cut, to))).unwrap_or(from + 1);
+        cuts.insert(largest + 1, half);
+    }
+    let n = cuts.len() - 1;
+    let piece_of = |place: usize| cuts.partition_point(|cut| *cut <= place) - 1;
+    // The last piece that needs each value.
+    let mut wanted: BTreeMap<Id, usize> = BTreeMap::new();
+    for (&id, &until) in &last {
+        wanted.insert(id, piece_of(until));
+    }
+    let outputs: BTreeSet<Id> = task.outputs.iter().copied().collect();
+    let mut pieces = Vec::new();
+    for number in 0..n {
+        let own = &body[cuts[number]..cuts[number + 1]];
+        let mut inputs: Vec<Wire> = Vec::new();
+        let mut given_here: Vec<Id> = Vec::new();
+        // What comes from before: computed in an earlier piece, needed here or later.
+        if number > 0 {
+            let before = WITHIN | (number as u32 - 1);
+            for (&id, &until) in &wanted {
+                if until >= number && place.get(&id).is_some_and(|&place| piece_of(place) < number) {
+                    inputs.push(Wire { value: id, from: From::Task(TaskId(before)) });
+                    if until > number {
+                        given_here.push(id);
+                    }
+                }
+            }
+        }
+        // What comes from outside of the pipeline, to where it is needed.
+        let mut seen = BTreeSet::new();
+        for arg in own.iter().flat_map(|id| &tasks.values.node(*id).args) {
+            if let Some(&from) = given.get(arg)
+                && seen.insert(*arg)
+            {
+                inputs.push(Wire { value: *arg, from });
+            }
+        }
+        let computed = own.iter().copied();
+        given_here
+            .extend(computed.filter(|id| outputs.contains(id) || wanted.get(id).is_some_and(|&until| until > number)));
+        if number + 1 == n {
+            given_here.extend(outputs.iter().copied().filter(|id| !place.contains_key(id)));
+        }
+        if let Some(&wide) = given_here.iter().find(|&&id| tasks.values.width(id).0 > 64) {
+            return Err(format!("a value of {} bits would have to be passed on", tasks.values.width(wide).0));
+        }
+        for id in &given_here {
+            if let Some(&from) = given.get(id)
+                && !inputs.iter().any(|wire| wire.value == *id)
+            {
+                inputs.push(Wire { value: *id, from });
+            }
+        }
+        pieces.push(Task {
+            name: format!("{}/{number}", task.name),
+            class: format!("{}/piece", task.class),
+            inputs,
+            outputs: given_here,
+        });
+    }
+    // An output is given by the piece that computes it, and by nobody behind.
+    let replaced = std::mem::take(&mut tasks.tasks);
+    let replaced: Vec<Vec<Task>> = replaced
+        .into_iter()
+        .enumerate()
+        .map(|(old, task)| if old == at.index() { pieces.clone() } else { vec![task] })
+        .collect();
+    rebuild(tasks, replaced);
+    settle(tasks);
+    Ok(())
+}
+
+/// Makes one task of all.
+///
+/// # Errors
+///
+/// Nothing is left to be computed.
+pub fn gather(tasks: &mut Tasks, name: &str) -> Result<(), String> {
+    let all: Vec<TaskId> = (0..tasks.tasks.len() as u32).map(TaskId).collect();
+    let at = fuse(tasks, &all)?;
+    let task = &mut tasks.tasks[at.index()];
+    (task.name, task.class) = (name.to_owned(), name.to_owned());
+    Ok(())
+}
+
 /// Exchanges a task with the one behind it that only passes its outputs on: that passes on what the first takes, instead.
 /// Legal where each output of the first needs one input of its own.
 ///

@@ -244,6 +244,8 @@ impl<'n> Run<'n> {
         let inputs = self.network.inputs.iter().map(|port| port.name.clone()).collect();
         let mut tasks = Tasks { values: self.values, tasks: self.tasks, inputs, outputs, parameters: BTreeSet::new() };
         crate::transform::settle(&mut tasks);
+        let leave: Vec<Id> = tasks.outputs.iter().flat_map(|stream| &stream.wires).map(|wire| wire.value).collect();
+        tasks.values.narrow(&leave);
         Ok(tasks)
     }
 

@@ -84,6 +84,8 @@ pub struct Values {
     nodes: Vec<Node>,
     tables: Vec<Vec<i128>>,
     known: HashMap<(Op, Vec<Id>, Option<TaskId>), Id>,
+    /// For each value the lowest bits that matter, once that has been found out ([`Values::narrow`]).
+    matters: Vec<u32>,
     table_of: HashMap<Vec<i128>, u32>,
 }
 
@@ -124,7 +126,44 @@ impl Values {
         let node = self.node(id);
         let bits = |value: i128| if value < 0 { 128 - (!value).leading_zeros() } else { 128 - value.leading_zeros() };
         let signed = node.low < 0;
-        (bits(node.low).max(bits(node.high)).max(1) + u32::from(signed), signed)
+        let whole = bits(node.low).max(bits(node.high)).max(1) + u32::from(signed);
+        match self.matters.get(id.0 as usize) {
+            Some(&matters) if matters > 0 && matters < whole => (matters, false),
+            _ => (whole, signed),
+        }
+    }
+
+    /// Finds out how many of the lowest bits of each value matter, where whole values leave: of a sum that is cut to a type
+    /// behind, for instance, no more than the type has.
+    pub fn narrow(&mut self, leave: &[Id]) {
+        self.matters.clear();
+        let mut matters = vec![0u32; self.nodes.len()];
+        for &id in leave {
+            matters[id.0 as usize] = u32::MAX;
+        }
+        for at in (0..self.nodes.len()).rev() {
+            let (node, own) = (&self.nodes[at], matters[at]);
+            if own == 0 {
+                continue;
+            }
+            let constant = |position: usize| node.args.get(position).and_then(|&arg| self.constant(arg));
+            for (position, &arg) in node.args.iter().enumerate() {
+                let wanted = match node.op {
+                    Op::Wrap(ty) => own.min(ty.width),
+                    Op::Add | Op::Sub | Op::Mul | Op::Negate | Op::Complement | Op::Or | Op::Xor => own,
+                    Op::And => match constant(1 - position).filter(|mask| *mask >= 0) {
+                        Some(mask) => own.min((128 - mask.leading_zeros()).max(1)),
+                        None => own,
+                    },
+                    Op::ShiftLeft(ty) if position == 0 && constant(1).is_some() => own.min(ty.width),
+                    Op::Select if position > 0 => own,
+                    _ => u32::MAX,
+                };
+                let known = &mut matters[arg.0 as usize];
+                *known = (*known).max(wanted);
+            }
+        }
+        self.matters = matters;
     }
 
     /// Words of so many bits that a value takes.

@@ -9,7 +9,7 @@ use headrace_array::energy::energy;
 use headrace_array::isa::{self, Form, Generated};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, Tokens};
-use headrace_array::search::{MOST_IN_FLIGHT, Score, candidates};
+use headrace_array::search::{MOST_IN_FLIGHT, Score, candidates, pipeline};
 use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
 use headrace_array::tasks::Tasks;
 use headrace_array::transform;
@@ -346,7 +346,15 @@ pub fn search(
     let head = &mapping.file.text[..ends.into_iter().flatten().min().unwrap_or(mapping.file.text.len())];
     let answers = mapping.file.text.find("\n[[answer]]").map_or("", |at| &mapping.file.text[at..]);
     let messages = shape.random(network, 8 * MOST_IN_FLIGHT, 1, &same_ports(network, mapping));
-    let all = candidates(&folded);
+    let mut all = candidates(&folded);
+    if matches!(costs, Costs::Isa(_)) {
+        // Pipelines of the whole network, from as few pieces as fit to as many as there are processors.
+        let most = *machine.grid.cores as usize;
+        let sizes = (0..).map(|step| (1.12f64.powi(step)).round() as usize).take_while(|n| *n <= most);
+        let mut sizes: Vec<usize> = sizes.collect();
+        sizes.dedup();
+        all.extend(sizes.iter().flat_map(|&n| [false, true].map(|by_demand| pipeline(n, by_demand))));
+    }
     let mut found = Vec::new();
     for (at, candidate) in all.iter().enumerate() {
         status(at, all.len());

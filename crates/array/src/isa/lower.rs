@@ -313,7 +313,16 @@ impl Lowered {
             Op::Mul => {
                 let (a, b) = (&args[0], &args[1]);
                 let bit = |at: usize| values.node(node.args[at]).low >= 0 && values.node(node.args[at]).high == 1;
-                if bit(0) || bit(1) {
+                let power = |at: usize| {
+                    values
+                        .constant(node.args[at])
+                        .filter(|by| *by > 0 && by.count_ones() == 1)
+                        .map(i128::trailing_zeros)
+                };
+                if let Some(by) = power(1).or_else(|| power(0)) {
+                    let other = if power(1).is_some() { a } else { b };
+                    self.shift_left(other, by, n)
+                } else if bit(0) || bit(1) {
                     // A bit chooses: no multiplier is needed.
                     let (bit, other) = if bit(0) { (a.0[0], b) } else { (b.0[0], a) };
                     let mask = self.operation(Opcode::Sub, Word::Known(0), bit);

@@ -16,7 +16,7 @@
 //! such arrays (AsapSim.jl for AsAP4, WikiChip for KiloCore) has all of these forms; their names here are ours.
 
 mod generate;
-mod lower;
+pub(crate) mod lower;
 mod schedule;
 mod text;
 

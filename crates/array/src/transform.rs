@@ -2,6 +2,7 @@
 //!
 //! None knows what is computed. What makes one legal is said where it is done, and asked of the graph.
 
+use crate::isa::lower::{Kind, Lowered, Word};
 use crate::tasks::{From, Task, Tasks, Wire};
 use crate::values::{Id, Op, TaskId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -313,34 +314,71 @@ pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits
     for id in &body {
         sums.push(sums[sums.len() - 1] + weight(id));
     }
-    // What a piece takes: its operations, a move for each word that comes, and one for most of those that go on.
     let words_at = |cut: usize| if cut == 0 || cut >= body.len() { 0 } else { alive[cut - 1].max(0) as u64 };
-    let size = |from: usize, to: usize| sums[to] - sums[from] + words_at(from) + words_at(to) * 3 / 5;
+    // What pieces take that begin at a place: their instructions as they are selected, a move for each word that comes and is
+    // used, and one for each that goes on.
+    let sizes = |from: usize, limit: u64| -> Vec<(usize, u64)> {
+        let mut lowered = Lowered::new(word_bits);
+        let (mut used, mut through) = (0u64, words_at(from));
+        let mut seen: BTreeSet<Id> = BTreeSet::new();
+        let mut all = Vec::new();
+        for to in from..body.len() {
+            let id = body[to];
+            for &arg in &tasks.values.node(id).args {
+                if !lowered.known.contains_key(&(0, arg)) && tasks.values.constant(arg).is_none() {
+                    let n = n_words(arg);
+                    let words = (0..n).map(|_| Word::Of(lowered.word(Kind::Input(0)))).collect();
+                    lowered.known.insert((0, arg), words);
+                    if !tasks.parameters.contains(&arg) {
+                        used += n as u64;
+                    }
+                }
+                let is_early = place.get(&arg).is_some_and(|&place| place < from);
+                if is_early && last.get(&arg) == Some(&to) && seen.insert(arg) {
+                    through = through.saturating_sub(n_words(arg) as u64);
+                }
+            }
+            if lowered.value(&tasks.values, 0, id).is_err() {
+                break;
+            }
+            let n_slots: usize = lowered.groups.iter().map(|group| group.slots.len()).sum();
+            let own = n_slots as u64 + used;
+            let end = words_at(to + 1);
+            all.push((to + 1, own + through.max(end)));
+            if own > limit {
+                break;
+            }
+        }
+        all
+    };
+    let size = |from: usize, to: usize| {
+        let all = sizes(from, u64::MAX);
+        all.iter().find(|(place, _)| *place == to).map_or(sums[to] - sums[from], |(_, size)| *size)
+    };
     let fill = |limit: u64| -> Vec<usize> {
         let mut cuts = vec![0];
         while cuts[cuts.len() - 1] < body.len() {
             let from = cuts[cuts.len() - 1];
-            let mut to = from + 1;
-            while to < body.len() && sums[to + 1] - sums[from] + words_at(from) <= limit {
-                to += 1;
-            }
-            while to > from + 1 && size(from, to) > limit {
-                to -= 1;
-            }
+            let all = sizes(from, limit);
+            let fitting: Vec<usize> = all.iter().filter(|(_, size)| *size <= limit).map(|(to, _)| *to).collect();
+            let to = fitting.last().copied().unwrap_or(from + 1);
             // Rather where fewer words are alive: what a later cut computes more must pay for its words.
             let gain = |cut: usize| (sums[cut] - sums[from]) as i64 - 2 * words_at(cut) as i64;
             let least = from + 1 + (to - from - 1) / 2;
-            let best =
-                if to == body.len() { to } else { (least..=to).max_by_key(|&cut| (gain(cut), cut)).unwrap_or(to) };
+            let good = fitting.iter().copied().filter(|cut| *cut >= least);
+            let best = if to == body.len() { to } else { good.max_by_key(|&cut| (gain(cut), cut)).unwrap_or(to) };
             cuts.push(best);
+            if cuts.len() > 4 * n {
+                break;
+            }
         }
         cuts
     };
     // The least limit with which there are no more pieces than wanted.
-    let (mut low, mut high) = (1, size(0, body.len()) + alive.iter().copied().max().unwrap_or(0) as u64 * 2 + 1);
+    let (mut low, mut high) = (1, 2 * sums[body.len()] + alive.iter().copied().max().unwrap_or(0) as u64 * 2 + 1);
     while low < high {
         let middle = (low + high) / 2;
-        if fill(middle).len() - 1 <= n {
+        if fill(middle).len() <= n + 1 {
             high = middle;
         } else {
             low = middle + 1;

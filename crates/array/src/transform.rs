@@ -250,6 +250,9 @@ pub enum Along {
     Demand,
 }
 
+/// How classes of pieces of pipelines end.
+pub const PIECE: &str = "/piece";
+
 /// Splits a task into pieces one after the other that take about equally long, each of which takes all that it and later
 /// ones need from the one before. Cuts are where the fewest words are alive, near where they would be equal.
 ///
@@ -404,6 +407,7 @@ pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits
     }
     let outputs: BTreeSet<Id> = task.outputs.iter().copied().collect();
     let mut pieces = Vec::new();
+    let mut given_before: Vec<Id> = Vec::new();
     for number in 0..n {
         let own = &body[cuts[number]..cuts[number + 1]];
         let mut inputs: Vec<Wire> = Vec::new();
@@ -411,8 +415,10 @@ pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits
         // What comes from before: computed in an earlier piece, needed here or later.
         if number > 0 {
             let before = WITHIN | (number as u32 - 1);
-            for (&id, &until) in &wanted {
-                if until >= number && place.get(&id).is_some_and(|&place| piece_of(place) < number) {
+            // In the order in which they come: what goes through need not be kept.
+            for &id in &given_before {
+                let until = wanted.get(&id).copied().unwrap_or(0);
+                if until >= number {
                     inputs.push(Wire { value: id, from: From::Task(TaskId(before)) });
                     if until > number {
                         given_here.push(id);
@@ -445,9 +451,10 @@ pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits
                 inputs.push(Wire { value: *id, from });
             }
         }
+        given_before.clone_from(&given_here);
         pieces.push(Task {
             name: format!("{}/{number}", task.name),
-            class: format!("{}/piece", task.class),
+            class: format!("{}{PIECE}", task.class),
             inputs,
             outputs: given_here,
         });

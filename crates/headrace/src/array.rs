@@ -309,6 +309,9 @@ pub fn verified(
     Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n })
 }
 
+/// Most pieces of a pipeline that are tried.
+const MOST_PIECES: usize = 320;
+
 /// A mapping that a search found, before it is held to the interpreter.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -349,10 +352,10 @@ pub fn search(
     let mut all = candidates(&folded);
     if matches!(costs, Costs::Isa(_)) {
         // Pipelines of the whole network, from as few pieces as fit to as many as there are processors.
-        let most = *machine.grid.cores as usize;
-        let sizes = (0..).map(|step| (1.12f64.powi(step)).round() as usize).take_while(|n| *n <= most);
-        let mut sizes: Vec<usize> = sizes.collect();
-        sizes.dedup();
+        let most = (*machine.grid.cores as usize).min(MOST_PIECES);
+        let mut sizes: Vec<usize> =
+            (12..).map(|step| (1.08f64.powi(step)).round() as usize).take_while(|n| *n < most).collect();
+        sizes.push(most);
         all.extend(sizes.iter().flat_map(|&n| [false, true].map(|by_demand| pipeline(n, by_demand))));
     }
     let mut found = Vec::new();

@@ -102,7 +102,8 @@ pub fn build(
             || units(design, task, &task.outputs).len() == 1
             || design.style.get(&task.class).is_some_and(|style| style == "end")
     };
-    let free = |_: TaskId| true;
+    // Pieces of pipelines keep to the order in which words come.
+    let free = |task: TaskId| !design.tasks.tasks[task.index()].class.ends_with(crate::transform::PIECE);
     let orders = Orders::of(design, &free, &patient);
     let links = Links::of(design, machine, &orders, places);
     let homes = design.homes();

@@ -82,11 +82,28 @@ pub fn schedule(
     past: &mut Past,
     lean: bool,
 ) -> Result<Vec<Issue>, String> {
-    let kept = past.clone();
-    order(part, kinds, machine, past, false, lean).or_else(|_| {
-        *past = kept;
-        order(part, kinds, machine, past, true, lean)
-    })
+    // Words that must go to memory, for else instructions would wait for each other: as few as are found to be enough.
+    let mut stored: BTreeSet<u32> = BTreeSet::new();
+    loop {
+        let kept = past.clone();
+        match order(part, kinds, machine, past, &stored, lean) {
+            Ok(issues) => return Ok(issues),
+            Err(Stuck::On(words)) if words.iter().any(|word| !stored.contains(word)) => {
+                *past = kept;
+                stored.extend(words.into_iter().filter(|word| !stored.contains(word)).take(3).collect::<Vec<_>>());
+            }
+            Err(Stuck::On(_)) => return Err("instructions wait for each other".into()),
+            Err(Stuck::Registers) => return Err("there are too few pointers or flags".into()),
+        }
+    }
+}
+
+/// Why there is no order.
+enum Stuck {
+    /// Instructions wait for each other, among them those that take these words.
+    On(Vec<u32>),
+    /// There are too few pointers or flags.
+    Registers,
 }
 
 fn operands(slot: &Slot) -> impl Iterator<Item = u32> {
@@ -101,9 +118,9 @@ fn order(
     kinds: &[Kind],
     machine: &Machine,
     past: &mut Past,
-    store_all: bool,
+    stored: &BTreeSet<u32>,
     lean: bool,
-) -> Result<Vec<Issue>, String> {
+) -> Result<Vec<Issue>, Stuck> {
     let mut groups = part.groups.clone();
     // Who uses each word that comes in.
     let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -121,7 +138,7 @@ fn order(
             slots.len() == 1 && operands(&slots[0]).filter(|other| coming.get(other) == Some(&port)).count() == 1
         };
         let mode = match used {
-            _ if store_all || part.later.contains(&word) => Mode::Store,
+            _ if stored.contains(&word) || part.later.contains(&word) => Mode::Store,
             [one] if alone(one) => Mode::Direct,
             several @ [_, _, ..] if several.windows(2).all(|two| two[0] != two[1]) && several.iter().all(alone) => {
                 Mode::Peek
@@ -182,7 +199,7 @@ fn order(
             edge(first, taker);
             if let Some(&last) = last_taker.get(&port) {
                 if last == first {
-                    return Err("an instruction would take two words of a port".into());
+                    return Err(Stuck::On(vec![word]));
                 }
                 edge(last, first);
             }
@@ -222,7 +239,12 @@ fn order(
         }
     }
     if n_seen < n {
-        return Err("instructions wait for each other".into());
+        // Those that were not reached, in the order in which words come.
+        let stuck = |word: &u32| open[takers[word]] > 0 && modes[word] != Mode::Store;
+        let mut words: Vec<u32> = part.comes.iter().map(|(_, word)| *word).filter(stuck).collect();
+        // Rather those that are computed with than those that only go through.
+        words.sort_by_key(|word| groups[takers[word]].slots.iter().all(|slot| slot.links != 0));
+        return Err(Stuck::On(words));
     }
     if lean {
         // As they come: those that are stored as they are needed.
@@ -327,7 +349,7 @@ fn order(
             idle += 1;
             n_idle += 1;
             if idle > 64 {
-                return Err("there are too few pointers or flags".into());
+                return Err(Stuck::Registers);
             }
             continue;
         };

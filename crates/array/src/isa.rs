@@ -20,7 +20,7 @@ pub(crate) mod lower;
 mod schedule;
 mod text;
 
-pub use generate::{FORMS, Form, Generated, build};
+pub use generate::{FORMS, Form, Generated, build, program_of};
 pub use text::{assemble, disassemble};
 
 use serde::Serialize;

@@ -309,6 +309,8 @@ pub fn verified(
     Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n })
 }
 
+/// Pipelines that fit after which no longer ones are tried.
+const ENOUGH_PIPELINES: usize = 4;
 /// Most pieces of a pipeline that are tried.
 const MOST_PIECES: usize = 320;
 
@@ -350,17 +352,23 @@ pub fn search(
     let answers = mapping.file.text.find("\n[[answer]]").map_or("", |at| &mapping.file.text[at..]);
     let messages = shape.random(network, 8 * MOST_IN_FLIGHT, 1, &same_ports(network, mapping));
     let mut all = candidates(&folded);
+    let n_family = all.len();
     if matches!(costs, Costs::Isa(_)) {
         // Pipelines of the whole network, from as few pieces as fit to as many as there are processors.
         let most = (*machine.grid.cores as usize).min(MOST_PIECES);
         let mut sizes: Vec<usize> =
-            (12..).map(|step| (1.08f64.powi(step)).round() as usize).take_while(|n| *n < most).collect();
+            (16..).map(|step| (1.13f64.powi(step)).round() as usize).take_while(|n| *n < most).collect();
         sizes.push(most);
         all.extend(sizes.iter().flat_map(|&n| [false, true].map(|by_demand| pipeline(n, by_demand))));
     }
     let mut found = Vec::new();
+    let mut n_fitting = 0;
     for (at, candidate) in all.iter().enumerate() {
         status(at, all.len());
+        // Beyond the first pipelines that fit, longer ones are faster by little and take more processors.
+        if at >= n_family && n_fitting >= ENOUGH_PIPELINES {
+            break;
+        }
         let mut best = f64::INFINITY;
         let most = if candidate.loops { MOST_IN_FLIGHT } else { 1 };
         if candidate.n_cores > *machine.grid.cores as usize {
@@ -379,6 +387,7 @@ pub fn search(
                 break;
             }
             best = cycles;
+            n_fitting += usize::from(at >= n_family);
             let takes = energy(&tried, machine, &setup.channels, &outcome, None);
             let score = Score { cores: tried.cores.len(), cycles, energy: takes.nj_per_message };
             let about = match in_flight {

@@ -13,10 +13,12 @@ use crate::program::{Links, Orders};
 use crate::simulate::{OutsideWord, Program, Setup};
 use crate::tasks::{self, Wire};
 use crate::values::{Id, Op, TaskId};
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// How a program is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// Everything once, one after the other.
     Straight,
@@ -169,6 +171,29 @@ pub fn build(
         restart: u64::from(*machine.clock.restart),
     };
     Ok((setup, all))
+}
+
+/// The program of one processor of a design in a form.
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn program_of(
+    design: &Design,
+    machine: &Machine,
+    parameters: &HashMap<Id, i128>,
+    core: usize,
+    form: Form,
+) -> Result<Generated, String> {
+    let patient = |task: TaskId| {
+        let task = &design.tasks.tasks[task.index()];
+        crate::transform::only_passes(&design.tasks, task) || units(design, task, &task.outputs).len() == 1
+    };
+    let orders = Orders::of(design, &|_| true, &patient);
+    let links = Links::of(design, machine, &orders, None);
+    let homes = design.homes();
+    let made = Maker::new(design, core, &homes, &orders, &links, parameters).program(machine, form, false);
+    made.map(|(made, _)| made).map_err(|(_, why)| format!("`{}`: {why}", design.cores[core].name))
 }
 
 /// Of two reasons the one that is less bad: of programs that are too long, the shorter.

@@ -8,15 +8,17 @@ use crate::commands::Context;
 use crate::failure::Outcome;
 use crate::output::{self, write_file};
 use headrace::Error;
-use headrace::array::{Effort, Mapped, Shape, explain, map, tasks};
+use headrace::array::{Costs, Effort, Found, Mapped, Shape, explain, map, search, tasks};
 use headrace::error::describe;
 use headrace_array::atomic;
 use headrace_array::design::design;
 use headrace_array::energy::{Energy, at_voltage, energy, frequency};
+use headrace_array::isa::{Form, program_of};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, built_in};
 use headrace_array::place::place;
 use headrace_array::program::{Links, Orders};
+use headrace_array::search::{MOST_IN_FLIGHT, Score, pareto};
 use headrace_array::simulate::simulate;
 use headrace_bench::tables;
 use headrace_ir::Network;
@@ -37,7 +39,36 @@ struct Published {
     energy: Vec<PublishedEnergy>,
     scaling: Vec<Scaling>,
     software: Vec<Software>,
+    delay: Vec<Delay>,
+    wanted: Vec<Wanted>,
+    others: Others,
     errata: Errata,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Delay {
+    name: String,
+    core: String,
+    form: Form,
+    cycles: f64,
+    tolerance: Option<f64>,
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    cores: usize,
+    cycles: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Others {
+    platforms: Vec<String>,
+    mappings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -212,6 +243,9 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         bench.online(&published)?,
         bench.table_5(&published)?,
         bench.sweeps(&published)?,
+        bench.delays(&published)?,
+        bench.search(&published)?,
+        bench.others(&published)?,
     ];
     let mut text = String::new();
     for experiment in &experiments {
@@ -610,6 +644,181 @@ impl Bench<'_> {
             Ok(outcome) => Ok(outcome.cycles_per_message),
             Err(failed) => Err(explain(&design, &failed)),
         })
+    }
+
+    fn delays(&mut self, published: &Published) -> Outcome<Experiment> {
+        let (mapping, network) = self.mapping("delays")?;
+        let shape = Shape::of(&network, &mapping.written.message.clone().unwrap_or_default())?;
+        let design = design(&tasks(&network, &shape)?, &mapping, &self.machine).map_err(wrong)?;
+        let message = shape.random(&network, 1, 1, &[]);
+        let parameters = design.tasks.parameter_values(&message[0]).map_err(Error::wrong)?;
+        let mut lines = Vec::new();
+        for it in &published.delay {
+            // The processor that joins eight words, where one is asked for.
+            let joins_eight = |core: &headrace_array::design::Core| {
+                core.merges && core.tasks.iter().all(|task| design.tasks.tasks[task.index()].outputs.len() == 8)
+            };
+            let core = match it.core.as_str() {
+                "MERGE8" => design.cores.iter().position(joins_eight),
+                name => design.cores.iter().position(|core| core.name == name),
+            };
+            let core = core.ok_or_else(|| Error::wrong(format!("bench/array.toml: no processor `{}`", it.core)))?;
+            let made = program_of(&design, &self.machine, &parameters, core, it.form).map_err(Error::wrong)?;
+            let line = Line::new(&it.name, Some(it.cycles), (made.cycles.0 + made.cycles.1) as f64, it.tolerance);
+            let about = format!(
+                "{} instructions, {} NOPs, {} words of program",
+                made.cycles.0,
+                made.cycles.1,
+                made.code.program_words()
+            );
+            let about = if it.note.is_empty() { about } else { format!("{}; {about}", it.note) };
+            lines.push(line.note(about));
+        }
+        Ok(experiment(
+            "X7",
+            "cycles of generated programs beside Table 1",
+            lines,
+            &[
+                "The latencies of pointers, loops and generators were fitted to four of these delays; the others and how they fall to instructions and NOPs check them.",
+            ],
+        ))
+    }
+
+    fn search(&mut self, published: &Published) -> Outcome<Experiment> {
+        let (mapping, network) = self.mapping("aes128-encrypt")?;
+        let normal = published.design.iter().find(|it| format!("{}-online", it.mapping) == published.normal);
+        let work = normal.map_or(f64::NAN, |it| it.cycles * it.online.cores);
+        let mut lines = Vec::new();
+        let mut notes = Vec::new();
+        for (costs, about) in [(Costs::Published, "measured costs"), (Costs::Isa(None), "generated code")] {
+            let terminal = self.context.terminal;
+            let mut status = |at: usize, n: usize| terminal.status(&format!("{about}: mapping {at} of {n}"));
+            let mut found = search(&network, &self.machine, &mapping, costs, &mut status)?;
+            if costs == Costs::Published {
+                // The published looped designs with several messages in flight belong to the space, too.
+                found.extend(self.in_flight(published)?);
+            }
+            let scores: Vec<Score> = found.iter().map(|found| found.score).collect();
+            for at in pareto(&scores) {
+                let Score { cores, cycles, .. } = scores[at];
+                // It counts when it has encrypted known answers and random blocks.
+                let best = Mapping::read(&File::new("found.toml", found[at].text.clone())).map_err(wrong)?;
+                let held = map(&network, &self.machine, &best, Effort { messages: 1000, costs, ..Effort::default() });
+                let note = match &held {
+                    Ok(held) => format!(
+                        "{}; {} known answers, {} random blocks",
+                        found[at].about, held.n_answers, held.n_messages
+                    ),
+                    Err(why) => format!("{}; not verified: {why}", found[at].about),
+                };
+                if held.is_ok() {
+                    let what = format!("{about}: {cores} processors, cycles a block");
+                    lines.push(Line::new(what, None, cycles, None).note(note));
+                }
+            }
+            let per_core = scores.iter().map(|it| work / (it.cycles * it.cores as f64)).fold(0.0, f64::max);
+            let asked = if costs == Costs::Published { 7.36 } else { 10.0 };
+            let reached = if per_core >= asked { "reached" } else { "not reached" };
+            notes.push(format!("* {about}: {} mappings are legal and fit; the best has a normalised throughput per processor of {per_core:.2} ({asked} were asked: {reached}).", found.len()));
+            if costs == Costs::Published {
+                for it in &published.wanted {
+                    let good = scores.iter().filter(|score| score.cores <= it.cores).map(|score| score.cycles);
+                    let best = good.fold(f64::INFINITY, f64::min);
+                    let reached = if best <= it.cycles { "reached" } else { "not reached" };
+                    notes.push(format!(
+                        "* {} processors or fewer, {} cycles or fewer: {best:.1} found, {reached}.",
+                        it.cores, it.cycles
+                    ));
+                }
+            }
+        }
+        self.context.terminal.status("");
+        let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
+        Ok(experiment("X14", "mappings found by search; none of those found is better in both", lines, &notes))
+    }
+
+    /// The published looped designs with more messages in flight.
+    fn in_flight(&mut self, published: &Published) -> Outcome<Vec<Found>> {
+        let mut all = Vec::new();
+        for it in &published.design {
+            let file = built_in().iter().find(|file| file.name == format!("{}-offline", it.mapping));
+            let Some(file) = file else { continue };
+            for n in 2..=MOST_IN_FLIGHT {
+                let text = file.text.replacen("fold = ", &format!("in_flight = {n}\nfold = "), 1);
+                let mapping = Mapping::read(&File::new(file.path.clone(), text.clone())).map_err(wrong)?;
+                let network = self.mapping(&file.name)?.1;
+                let mapped = map(&network, &self.machine, &mapping, Effort { messages: 32, ..Effort::default() })?;
+                let takes = energy(&mapped.design, &self.machine, &mapped.setup.channels, &mapped.outcome, None);
+                let score = Score {
+                    cores: mapped.design.cores.len(),
+                    cycles: mapped.outcome.cycles_per_message,
+                    energy: takes.nj_per_message,
+                };
+                all.push(Found { text, about: format!("{}, {n} messages in flight", it.name), score });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Networks that nobody has published on such arrays.
+    fn others(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        for platform in &published.others.platforms {
+            let machine = Machine::read(headrace_platform::find(platform).map_err(wrong)?).map_err(wrong)?;
+            for name in &published.others.mappings {
+                let (mapping, network) = self.mapping(name)?;
+                let costs = Costs::Isa(None);
+                let terminal = self.context.terminal;
+                let mut status =
+                    |at: usize, n: usize| terminal.status(&format!("{name} on {platform}: mapping {at} of {n}"));
+                let what = format!("{platform}: {}", mapping.written.about);
+                let absent =
+                    |note: String| Line { what: what.clone(), published: None, here: None, tolerance: None, note };
+                let found = match search(&network, &machine, &mapping, costs, &mut status) {
+                    Ok(found) => found,
+                    Err(why) => {
+                        lines.push(absent(why.to_string()));
+                        continue;
+                    }
+                };
+                let best = found.iter().min_by(|a, b| {
+                    let worth = |it: &Found| it.score.cycles * it.score.cores as f64;
+                    worth(a).total_cmp(&worth(b))
+                });
+                let Some(best) = best else {
+                    lines.push(absent("no mapping of the family fits the memories".into()));
+                    continue;
+                };
+                let taken = Mapping::read(&File::new("found.toml", best.text.clone())).map_err(wrong)?;
+                match map(&network, &machine, &taken, Effort { messages: 1000, costs, ..Effort::default() }) {
+                    Ok(held) => {
+                        let takes = energy(&held.design, &machine, &held.setup.channels, &held.outcome, None);
+                        let line = Line::new(what, None, held.outcome.cycles_per_message, None);
+                        lines.push(line.note(format!(
+                            "{} processors, {}, {:.0} nJ a message at {} V and {} MHz, {:.2} million messages a second; {} known answers, {} random messages",
+                            best.score.cores,
+                            best.about,
+                            takes.nj_per_message,
+                            *machine.clock.volts,
+                            *machine.clock.mhz,
+                            takes.messages_per_second / 1e6,
+                            held.n_answers,
+                            held.n_messages
+                        )));
+                    }
+                    Err(why) => lines.push(absent(format!("not verified: {why}"))),
+                }
+            }
+        }
+        self.context.terminal.status("");
+        Ok(experiment(
+            "X15",
+            "other networks, mapped by search with generated code, cycles a message",
+            lines,
+            &[
+                "Of each network the mapping with the most messages for each processor. What an array's pins take is not modelled.",
+            ],
+        ))
     }
 
     fn sweeps(&mut self, published: &Published) -> Outcome<Experiment> {

@@ -160,7 +160,7 @@ pub fn design(network: &Tasks, mapping: &Mapping, machine: &Machine) -> Result<D
         interleave: mapping.written.interleave,
         style: mapping.written.style.clone(),
     };
-    design.merge(*machine.core.input_ports as usize).map_err(|why| Wrong::new(&file.path, why))?;
+    design.join(*machine.core.input_ports as usize).map_err(|why| Wrong::new(&file.path, why))?;
     design.fits(machine).map_err(|why| Wrong::new(&file.path, why))?;
     Ok(design)
 }
@@ -226,7 +226,11 @@ impl Design {
 
     /// Puts processors that join streams in front of those that take more streams than they have ports: always those two
     /// that have the fewest words.
-    fn merge(&mut self, ports: usize) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// A task is on no processor.
+    pub fn join(&mut self, ports: usize) -> Result<(), String> {
         for core in 0..self.cores.len() {
             let mut n_merges = 0;
             loop {

@@ -11,10 +11,10 @@ use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, Tokens};
 use headrace_array::search::{MOST_IN_FLIGHT, Score, candidates, pipeline};
 use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
-use headrace_array::tasks::Tasks;
+use headrace_array::tasks::{From, Tasks};
 use headrace_array::transform;
 use headrace_array::unroll::{Feed, Unfit, unroll};
-use headrace_array::values::{bounds, wrap};
+use headrace_array::values::{Op, bounds, wrap};
 use headrace_engine::Engine as _;
 use headrace_exchange::SilentHost;
 use headrace_interp::{Interpreter, Options};
@@ -437,7 +437,11 @@ fn run(
 }
 
 /// What leaves, by port: words of the array, and what is known without it.
-fn by_port(
+///
+/// # Errors
+///
+/// Tokens are missing from which something known follows.
+pub fn by_port(
     network: &Network,
     design: &Design,
     message: &Message,
@@ -452,7 +456,12 @@ fn by_port(
             let known = design.tasks.values.constant(wire.value).or_else(|| parameters.get(&wire.value).copied());
             // Words have no sign of their own.
             let signed = |value: i128| port.ty.as_int().map_or(value, |ty| wrap(value, ty));
-            tokens.push(known.unwrap_or_else(|| signed(left[position])));
+            // What goes through without a task on its way.
+            let direct = match (design.tasks.values.node(wire.value).op, wire.from) {
+                (Op::Input(port, at), From::Outside(_)) => message[port as usize].get(at as usize).copied(),
+                _ => None,
+            };
+            tokens.push(known.or(direct).unwrap_or_else(|| signed(left[position])));
             position += 1;
         }
         all.push(tokens);

@@ -84,6 +84,7 @@ pub fn schedule(
 ) -> Result<Vec<Issue>, String> {
     // Words that must go to memory, for else instructions would wait for each other: as few as are found to be enough.
     let mut stored: BTreeSet<u32> = BTreeSet::new();
+    let mut lean = lean;
     loop {
         let kept = past.clone();
         match order(part, kinds, machine, past, &stored, lean) {
@@ -93,6 +94,8 @@ pub fn schedule(
                 stored.extend(words.into_iter().filter(|word| !stored.contains(word)).take(3).collect::<Vec<_>>());
             }
             Err(Stuck::On(_)) => return Err("instructions wait for each other".into()),
+            // One lookup after the other needs the fewest.
+            Err(Stuck::Registers) if !lean => (*past, lean) = (kept, true),
             Err(Stuck::Registers) => return Err("there are too few pointers or flags".into()),
         }
     }

@@ -232,33 +232,46 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         File::new("bench/array.toml", include_str!("../../../../../bench/array.toml")).parse().map_err(wrong)?;
     let machine = Machine::read(headrace_platform::find(&published.platform).map_err(wrong)?).map_err(wrong)?;
     let mut bench = Bench { context, machine, networks: BTreeMap::new(), kept: BTreeMap::new() };
-    let experiments = [
+    let mut experiments = vec![
         bench.cores(&published)?,
         bench.periods(&published)?,
         bench.atomic(&published)?,
         bench.per_core(&published)?,
+        bench.delays(&published)?,
         bench.table_4(&published),
         bench.activity(&published)?,
         bench.energy(&published)?,
         bench.online(&published)?,
         bench.table_5(&published)?,
         bench.sweeps(&published)?,
-        bench.delays(&published)?,
         bench.search(&published)?,
-        bench.others(&published)?,
     ];
-    let mut text = String::new();
-    for experiment in &experiments {
-        text.push_str(&table(experiment));
-    }
+    let mut others = bench.others(&published, &mut |others| {
+        // What takes long is kept as far as it is.
+        let until_now = [experiments.as_slice(), std::slice::from_ref(others)].concat();
+        write(arguments, &published, &until_now)
+    })?;
+    others.lines.sort_by(|a, b| a.what.cmp(&b.what));
+    experiments.push(others);
+    output::print(text(&published, &experiments).as_bytes())?;
+    write(arguments, &published, &experiments)
+}
+
+/// The document's part.
+fn text(published: &Published, experiments: &[Experiment]) -> String {
+    let mut text: String = experiments.iter().map(table).collect();
     text.push_str("\n### Errata of the publication\n\n");
     published.errata.notes.iter().for_each(|note| text.push_str(&format!("* {note}\n")));
-    output::print(text.as_bytes())?;
+    text
+}
+
+/// Writes results and document, as far as they are asked for.
+fn write(arguments: &BenchArgs, published: &Published, experiments: &[Experiment]) -> Outcome {
     if let Some(path) = &arguments.json {
         let results = Results {
             platform: &published.platform,
             command: "headrace bench array --json bench/results/array.json --into docs/array.md",
-            experiments: &experiments,
+            experiments,
         };
         let json = serde_json::to_string_pretty(&results).unwrap_or_default();
         write_file(path, format!("{json}\n").as_bytes())?;
@@ -266,6 +279,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     if let Some(document) = &arguments.into {
         let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
         let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
+        let text = text(published, experiments);
         let new = tables::replace(&old, "array", &text).ok_or_else(|| wrong("has no marks for array"))?;
         write_file(document, new.as_bytes())?;
     }
@@ -747,7 +761,8 @@ impl Bench<'_> {
                 let text = file.text.replacen("fold = ", &format!("in_flight = {n}\nfold = "), 1);
                 let mapping = Mapping::read(&File::new(file.path.clone(), text.clone())).map_err(wrong)?;
                 let network = self.mapping(&file.name)?.1;
-                let mapped = map(&network, &self.machine, &mapping, Effort { messages: 32, ..Effort::default() })?;
+                let effort = Effort { messages: 32, ..Effort::default() };
+                let Ok(mapped) = map(&network, &self.machine, &mapping, effort) else { continue };
                 let takes = energy(&mapped.design, &self.machine, &mapped.setup.channels, &mapped.outcome, None);
                 let score = Score {
                     cores: mapped.design.cores.len(),
@@ -761,11 +776,16 @@ impl Bench<'_> {
     }
 
     /// Networks that nobody has published on such arrays.
-    fn others(&mut self, published: &Published) -> Outcome<Experiment> {
-        let mut lines = Vec::new();
+    fn others(&mut self, published: &Published, keep: &mut dyn FnMut(&Experiment) -> Outcome) -> Outcome<Experiment> {
+        let title = "other networks, mapped by search with generated code, cycles a message";
+        let notes = [
+            "Of each network the mapping with the most messages for each processor. What an array's pins take is not modelled.",
+        ];
+        let mut lines: Vec<Line> = Vec::new();
         for platform in &published.others.platforms {
             let machine = Machine::read(headrace_platform::find(platform).map_err(wrong)?).map_err(wrong)?;
             for name in &published.others.mappings {
+                keep(&experiment("X15", title, lines.clone(), &notes))?;
                 let (mapping, network) = self.mapping(name)?;
                 let costs = Costs::Isa(None);
                 let terminal = self.context.terminal;
@@ -811,14 +831,7 @@ impl Bench<'_> {
             }
         }
         self.context.terminal.status("");
-        Ok(experiment(
-            "X15",
-            "other networks, mapped by search with generated code, cycles a message",
-            lines,
-            &[
-                "Of each network the mapping with the most messages for each processor. What an array's pins take is not modelled.",
-            ],
-        ))
+        Ok(experiment("X15", title, lines, &notes))
     }
 
     fn sweeps(&mut self, published: &Published) -> Outcome<Experiment> {

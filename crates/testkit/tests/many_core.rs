@@ -95,7 +95,16 @@ fn placed(tasks: Tasks, machine: &Machine, rng: &mut Rng) -> Result<Design, Stri
 
 /// Whether a network was mapped and compared; what cannot be mapped is passed over.
 fn random_case(seed: u64, machine: &Machine) -> Result<bool, String> {
-    let knobs = Knobs { prints: false, widest: 40, instances: 5, tokens: 12, action_budget: 120, ..Knobs::default() };
+    let knobs = Knobs {
+        prints: false,
+        widest: 40,
+        instances: 3,
+        tokens: 8,
+        action_budget: 60,
+        statements: 3,
+        levels: 1,
+        ..Knobs::default()
+    };
     let case = generate(seed, &knobs);
     let network: Arc<Network> =
         Arc::new(program::elaborate(&case, &Cuts::default()).map_err(|verdict| verdict.to_string())?);

@@ -361,6 +361,12 @@ impl<'d> Maker<'d> {
                 words.iter().for_each(|&word| send(lowered, word, links));
             }
         }
+        // What other tasks on this processor compute again, they compute for themselves.
+        for id in tasks.cone(outputs, &stop) {
+            if !(outputs.contains(&id) && self.orders.stays(task, id, self.core)) {
+                lowered.known.remove(&(message, id));
+            }
+        }
         lowered.sweep(&kept);
         merge_sends(lowered, &kept);
         Ok(Made { groups: lowered.begin(), comes: std::mem::take(&mut self.comes) })

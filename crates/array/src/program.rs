@@ -124,6 +124,11 @@ impl Orders {
         Self { sequences, takers }
     }
 
+    /// Whether another task on the same processor takes a value of a task.
+    pub fn stays(&self, task: TaskId, id: Id, home: usize) -> bool {
+        self.takers[task.index()].get(&id).is_some_and(|(cores, _)| cores.contains(&home))
+    }
+
     /// The processors other than its own that take a value of a task, and the positions at which it leaves.
     pub fn takers(&self, task: TaskId, id: Id, home: usize) -> (Vec<usize>, Vec<u32>) {
         let takers = self.takers[task.index()].get(&id);

@@ -792,6 +792,9 @@ pub struct MapArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Write a self-contained page: the placed array with what each processor and link has to do, and what they do when
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
 }
 
 /// Where cycles come from.

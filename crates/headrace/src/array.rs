@@ -18,7 +18,7 @@ use headrace_array::values::{Op, bounds, wrap};
 use headrace_engine::Engine as _;
 use headrace_exchange::SilentHost;
 use headrace_interp::{Interpreter, Options};
-use headrace_ir::{Network, Scalar};
+use headrace_ir::{IntType, Network, Scalar};
 use headrace_platform::File;
 use headrace_source::Diagnostic;
 use std::collections::BTreeMap;
@@ -223,7 +223,7 @@ pub fn tasks(network: &Network, shape: &Shape) -> Result<Tasks> {
 }
 
 fn refused(unfit: &Unfit) -> Error {
-    let mut diagnostic = Diagnostic::error("not-mappable", unfit.problem.clone());
+    let mut diagnostic = Diagnostic::error("", unfit.problem.clone());
     if !unfit.instance.is_empty() {
         diagnostic = diagnostic.note(format!("in instance {}", unfit.instance));
     }
@@ -270,6 +270,7 @@ pub fn verified(
             match (&shape.feeds[port], answer.inputs.get(name)) {
                 (Feed::Known(tokens), _) => Ok(tokens.clone()),
                 (Feed::Data(_), Some(hex)) => tokens_of(hex, ty).map_err(&wrong),
+                (Feed::Data(0), None) => Ok(Vec::new()),
                 (Feed::Data(_), None) => {
                     Err(wrong(format!("the answer of {} lacks `{name}`", answer.source.get_ref())))
                 }
@@ -454,8 +455,12 @@ pub fn by_port(
         let mut tokens = Vec::new();
         for wire in &stream.wires {
             let known = design.tasks.values.constant(wire.value).or_else(|| parameters.get(&wire.value).copied());
-            // Words have no sign of their own.
-            let signed = |value: i128| port.ty.as_int().map_or(value, |ty| wrap(value, ty));
+            // Words have no sign of their own: the value has.
+            let (width, is_signed) = design.tasks.values.width(wire.value);
+            let signed = |value: i128| {
+                let value = if is_signed { wrap(value, IntType::signed(width)) } else { value };
+                port.ty.as_int().map_or(value, |ty| wrap(value, ty))
+            };
             // What goes through without a task on its way.
             let direct = match (design.tasks.values.node(wire.value).op, wire.from) {
                 (Op::Input(port, at), From::Outside(_)) => message[port as usize].get(at as usize).copied(),

@@ -331,9 +331,16 @@ impl<'d> Maker<'d> {
                 self.parameter(lowered, message, arg);
             }
         }
+        let mut kept: BTreeSet<u32> = BTreeSet::new();
         for &output in outputs {
             self.parameter(lowered, message, output);
             let words = lowered.value(&tasks.values, message, output)?;
+            if self.orders.stays(task, output, self.core) {
+                kept.extend(words.iter().filter_map(|word| match word {
+                    Word::Of(word) => Some(*word),
+                    Word::Known(_) => None,
+                }));
+            }
             let (to, leaves) = self.orders.takers(task, output, self.core);
             let mut links = 0u32;
             for to in to {
@@ -354,8 +361,14 @@ impl<'d> Maker<'d> {
                 words.iter().for_each(|&word| send(lowered, word, links));
             }
         }
-        lowered.sweep();
-        merge_sends(lowered);
+        // What other tasks on this processor compute again, they compute for themselves.
+        for id in tasks.cone(outputs, &stop) {
+            if !(outputs.contains(&id) && self.orders.stays(task, id, self.core)) {
+                lowered.known.remove(&(message, id));
+            }
+        }
+        lowered.sweep(&kept);
+        merge_sends(lowered, &kept);
         Ok(Made { groups: lowered.begin(), comes: std::mem::take(&mut self.comes) })
     }
 
@@ -477,7 +490,7 @@ fn send(lowered: &mut Lowered, word: Word, links: u32) {
 }
 
 /// Lets an instruction send its result itself, where sending is all that the result is for.
-fn merge_sends(lowered: &mut Lowered) {
+fn merge_sends(lowered: &mut Lowered, kept: &BTreeSet<u32>) {
     let mut uses: HashMap<u32, usize> = HashMap::new();
     let mut maker: HashMap<u32, usize> = HashMap::new();
     for (at, group) in lowered.groups.iter().enumerate() {
@@ -499,7 +512,7 @@ fn merge_sends(lowered: &mut Lowered) {
     for (at, group) in groups.iter().enumerate() {
         let [slot] = group.slots[..] else { continue };
         let Word::Of(word) = slot.a else { continue };
-        if slot.links == 0 || slot.to.is_some() || uses.get(&word) != Some(&1) {
+        if slot.links == 0 || slot.to.is_some() || uses.get(&word) != Some(&1) || kept.contains(&word) {
             continue;
         }
         let Some(&from) = maker.get(&word) else { continue };

@@ -6,7 +6,7 @@
 use super::Opcode;
 use crate::values::{Id, Op, Values};
 use headrace_ir::CompareOp;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A word: a number, or what is computed or comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -184,9 +184,9 @@ impl Lowered {
         }
     }
 
-    /// Removes instructions whose results nobody uses.
-    pub fn sweep(&mut self) {
-        let mut used: std::collections::BTreeSet<u32> = std::collections::BTreeSet::new();
+    /// Removes instructions whose results nobody uses, neither here nor, of those that are kept, later.
+    pub fn sweep(&mut self, kept_words: &BTreeSet<u32>) {
+        let mut used = kept_words.clone();
         let mut kept = Vec::new();
         for group in std::mem::take(&mut self.groups).into_iter().rev() {
             let is_wanted =

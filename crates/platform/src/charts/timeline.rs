@@ -59,7 +59,7 @@ impl Timeline {
             escape(&self.title)
         );
         let mut x = LEFT;
-        for (class, colour) in self.classes.iter().zip(COLOURS.iter().cycle()) {
+        for (class, colour) in self.classes.iter().zip(COLOURS.iter().cycle()).filter(|(class, _)| !class.is_empty()) {
             let _ = writeln!(
                 svg,
                 "<rect x=\"{x}\" y=\"34\" width=\"10\" height=\"10\" fill=\"{colour}\"/><text x=\"{}\" y=\"43\">{}</text>",

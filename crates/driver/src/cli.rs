@@ -884,8 +884,9 @@ pub enum Listing {
     /// Engines
     Engines,
     /// Machines that programs and designs are made for, and what operations take on them
-    #[value(alias = "platforms")]
     Machines,
+    /// Platforms that networks are mapped to
+    Platforms,
     /// Transformations
     Passes,
     /// Independent implementations that measurements compare with

@@ -35,6 +35,7 @@ pub fn list(context: &mut Context, arguments: &ListArgs) -> Outcome {
         Listing::Peers => peers()?,
         Listing::Passes => passes(),
         Listing::Machines => machines(),
+        Listing::Platforms => platforms(),
     };
     if arguments.json {
         let rows: Vec<Value> = rows
@@ -148,6 +149,18 @@ fn machines() -> Vec<Row> {
         Row { name: name.to_owned(), here, about: format!("{kind}: {about}"), details }
     };
     headrace_machines::machines().all().map(row).collect()
+}
+
+/// A row for each platform that networks are mapped to; the details have its figures with their sources.
+fn platforms() -> Vec<Row> {
+    let row = |file: &headrace_platform::File| {
+        let (here, about) = match file.head() {
+            Ok(head) => (true, format!("{}: {}", head.kind, head.about)),
+            Err(wrong) => (false, wrong.to_string()),
+        };
+        Row { name: file.name.clone(), here, about, details: file.parse().unwrap_or_default() }
+    };
+    headrace_platform::built_in().iter().map(row).collect()
 }
 
 fn engines() -> Vec<Row> {

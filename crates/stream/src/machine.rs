@@ -24,8 +24,8 @@ pub struct Machine {
     pub microcode_words: Option<Figure<usize>>,
     /// Whether the first token of a word in a stream is its most significant: how memory is loaded. Without it either may be.
     pub big_endian: Option<Figure<bool>>,
-    /// Kinds of units of a cluster.
-    pub unit: Vec<Unit>,
+    /// Kinds of units of a cluster, by what listings call them.
+    pub unit: BTreeMap<String, Unit>,
     /// Registers.
     pub registers: Registers,
     /// Tables in a cluster.
@@ -42,8 +42,6 @@ pub struct Machine {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unit {
-    /// What listings call it.
-    pub name: String,
     /// How many of it a cluster has.
     pub count: Figure<usize>,
     /// Cycles from the beginning of each operation to its result. Beside those of [`Binary`] there are `select`, `read` and `write`
@@ -55,6 +53,25 @@ pub struct Unit {
     pub busy: BTreeMap<String, Figure<usize>>,
     /// Words of the local register file of each input; none: inputs read the common registers.
     pub files: Option<Figure<Vec<usize>>>,
+}
+
+/// What a file may begin with: another machine, of which it says what is different.
+#[derive(Deserialize)]
+struct Like {
+    like: Option<String>,
+}
+
+/// Puts keys in the place of others, table by table.
+fn merge(all: &mut toml::Table, own: toml::Table) {
+    for (key, value) in own {
+        match (all.get_mut(&key), value) {
+            // A figure is one thing, with its source.
+            (Some(toml::Value::Table(inner)), toml::Value::Table(more)) if !more.contains_key("source") => merge(inner, more),
+            (_, value) => {
+                all.insert(key, value);
+            }
+        }
+    }
 }
 
 /// Registers.
@@ -116,8 +133,18 @@ impl Machine {
     ///
     /// What is wrong with it, and where.
     pub fn read(file: &File) -> Result<Machine, Wrong> {
-        let machine = Machine { name: file.name.clone(), ..file.parse()? };
         let wrong = |problem: String| Err(Wrong::new(&file.path, problem));
+        let machine: Machine = match file.parse::<Like>()?.like {
+            None => file.parse()?,
+            Some(like) => {
+                let mut all: toml::Table = headrace_platform::find(&like)?.parse()?;
+                let mut own: toml::Table = file.parse()?;
+                own.remove("like");
+                merge(&mut all, own);
+                all.try_into().map_err(|error: toml::de::Error| Wrong::new(&file.path, error.message()))?
+            }
+        };
+        let machine = Machine { name: file.name.clone(), ..machine };
         if machine.kind != Kind::Stream {
             return wrong(format!("it is of kind `{}`, and kind `stream` is needed", machine.kind));
         }
@@ -133,9 +160,9 @@ impl Machine {
         {
             return wrong(format!("`scratchpad.words` is {}; it must be {} at most", *scratchpad.words, 1 << 24));
         }
-        for unit in &machine.unit {
+        for (name, unit) in &machine.unit {
             if *unit.count == 0 || *unit.count > 64 {
-                return wrong(format!("`count` of unit {} is {}; it must be from 1 to 64", unit.name, *unit.count));
+                return wrong(format!("`count` of unit {} is {}; it must be from 1 to 64", name, *unit.count));
             }
             let late = unit.latency.iter().find(|(_, latency)| **latency > 10_000);
             if let Some((op, latency)) = late {
@@ -146,9 +173,9 @@ impl Machine {
             }
             for op in unit.latency.keys().chain(unit.busy.keys()) {
                 if !is_operation(op) {
-                    return wrong(format!("unit {} has `{op}`, which is no operation; there are {}", unit.name, names()));
+                    return wrong(format!("unit {} has `{op}`, which is no operation; there are {}", name, names()));
                 }
-                if machine.unit.iter().filter(|other| other.latency.contains_key(op)).count() > 1 {
+                if machine.unit.values().filter(|other| other.latency.contains_key(op)).count() > 1 {
                     return wrong(format!("two kinds of units have `{op}`; an operation has one"));
                 }
             }
@@ -165,7 +192,7 @@ impl Machine {
 
     /// The kind of unit that has an operation, its latency, and how long it keeps the unit busy.
     pub fn operation(&self, name: &str) -> Option<(usize, usize, usize)> {
-        self.unit.iter().enumerate().find_map(|(at, unit)| {
+        self.unit.values().enumerate().find_map(|(at, unit)| {
             let latency = *unit.latency.get(name)?;
             Some((at, latency, unit.busy.get(name).map_or(1, |busy| busy.value)))
         })

@@ -272,17 +272,14 @@ pub fn places(bits: u32, at: u64, all: u64, big_endian: bool) -> Vec<(u32, u32, 
 }
 
 /// What a kernel holds and no iteration changes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Held {
-    /// Elements of an object of the loop, several in a word where they are narrow.
-    Elements {
-        /// Position of the object.
-        object: u32,
-        /// Which word of it.
-        word: u32,
-    },
-    /// A value that is computed from other held ones and constants before the first iteration.
-    Computed(WordId),
+///
+/// Elements of an object of the loop, several in a word where they are narrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Held {
+    /// Position of the object.
+    pub object: u32,
+    /// Which word of it; see [`places`].
+    pub word: u32,
 }
 
 /// What an iteration leaves to the next of the same cluster.
@@ -403,6 +400,17 @@ impl WordCode {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
+    }
+
+    /// The same streams, held values and tables, and no words.
+    pub fn without_words(&self) -> WordCode {
+        WordCode {
+            inputs: self.inputs.clone(),
+            outputs: self.outputs.clone(),
+            held: self.held.clone(),
+            tables: self.tables.clone(),
+            ..WordCode::default()
+        }
     }
 
     /// What a word is.

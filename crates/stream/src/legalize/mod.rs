@@ -150,7 +150,7 @@ fn lazy(graph: &Graph, order: &[NodeId], roots: &[NodeId]) -> Vec<bool> {
         let is_bitwise = matches!(op, Op::Not(_) | Op::And(..) | Op::Or(..) | Op::Xor(..));
         is_lazy[id.index()] = is_bitwise && graph.width(id) < BITS && only_moved[id.index()] && n_users[id.index()] == 1;
         let moves = matches!(op, Op::Concat(_)) || is_lazy[id.index()];
-        for operand in &op.operands() {
+        for operand in op.operands().iter() {
             n_users[operand.index()] += 1;
             only_moved[operand.index()] &= moves;
         }
@@ -169,14 +169,15 @@ impl Legalizer<'_> {
             self.code.outputs.push(Stream::new(port as u32, tokens, bits, self.big_endian));
         }
         let groups = self.groups();
+        let (chains, others): (Vec<_>, Vec<_>) = groups.iter().partition(|(_, _, members)| self.is_true(members));
         // Chains first: their words stand for what comes in.
-        for (key, first, _) in groups.iter().filter(|(_, _, members)| self.is_true(members)) {
+        for (key, first, _) in &chains {
             let at = self.code.carried.len();
             let now = self.code.add(WordOp::Carried(at as u32));
             self.code.carried.push(Carried { first: first.clone(), next: WordId(0), why: Why::Chain });
             self.places.insert(*key, Place { now, open: Some(at) });
         }
-        for (key, first, members) in groups.iter().filter(|(_, _, members)| !self.is_true(members)) {
+        for (key, first, members) in &others {
             let nexts: Vec<NodeId> = members.iter().map(|part| part.node).collect();
             for id in body.graph.reachable(nexts.iter().copied()) {
                 self.visit(id)?;
@@ -188,7 +189,7 @@ impl Legalizer<'_> {
         for &id in order {
             self.visit(id)?;
         }
-        for (key, _, members) in &groups {
+        for (key, _, members) in &chains {
             if let Some(Place { open: Some(at), .. }) = self.places.get(key).copied() {
                 let next = self.word_of(members)?;
                 self.code.carried[at].next = next;

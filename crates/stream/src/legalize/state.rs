@@ -56,11 +56,11 @@ impl Legalizer<'_> {
                 let of = per_word(width) == 1;
                 let word = if is_packed || !of { word } else { index as u32 * width.div_ceil(BITS) + word };
                 match is_packed || of {
-                    true => self.held(Held::Elements { object: object.0, word }),
+                    true => self.held(Held { object: object.0, word }),
                     false => {
                         // Its neighbours are carried: the word is held with what they were at first.
                         let (word, lo, _) = places(width, index as u64, length as u64, self.big_endian)[0];
-                        let held = self.held(Held::Elements { object: object.0, word });
+                        let held = self.held(Held { object: object.0, word });
                         bits.push(Run { word: held, lo, width: part });
                         continue;
                     }

@@ -1,0 +1,361 @@
+//! Kernels: operations of word code on units of a cluster, scheduled, with registers.
+
+use crate::legalize::NoForm;
+use crate::machine::Machine;
+use crate::place::Placed;
+use crate::registers::{self, Allocation};
+use crate::words::{WordId, WordOp};
+use headrace_scheduling::cyclic::{Dependence, Operation, Problem, Schedule};
+use headrace_scheduling::{list_units, modulo};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// What an operation of a kernel does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// What makes a word; its own operands do not count.
+    Word(WordOp),
+    /// Passes a value on.
+    Move,
+    /// Writes a word of a record.
+    Write {
+        /// Position of the output stream.
+        stream: u32,
+        /// Which word of its record.
+        word: u32,
+    },
+}
+
+/// What an operation reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// What no iteration changes: a position in [`Kernel::standing`].
+    Standing(usize),
+    /// The result of an operation of this iteration, or of one before.
+    Result {
+        /// The operation.
+        op: usize,
+        /// How many iterations before.
+        distance: usize,
+    },
+}
+
+/// An operation of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelOp {
+    /// What it does.
+    pub what: What,
+    /// What it reads.
+    pub operands: Vec<Operand>,
+    /// Its kind of unit: a position in the machine's.
+    pub unit: usize,
+    /// Cycles to its result.
+    pub latency: usize,
+    /// Cycles that its unit is busy.
+    pub busy: usize,
+}
+
+/// How iterations follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// The next begins while others go on.
+    Modulo,
+    /// The next begins when the one before has ended.
+    List,
+}
+
+/// A kernel for a machine.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The code that it was made of.
+    pub placed: Placed,
+    /// How iterations follow each other.
+    pub scheduling: Scheduling,
+    /// The operations.
+    pub ops: Vec<KernelOp>,
+    /// Words of the code that no iteration changes: constants, keys, and what is computed from them before the first.
+    pub standing: Vec<WordId>,
+    /// Those that have no registers lie in the scratchpad: the word there, which.
+    pub spilled: Vec<(u32, WordId)>,
+    /// What is carried into the first iterations: of an operation, so many iterations before the first, a position in
+    /// [`crate::words::WordCode::carried`].
+    pub initial: BTreeMap<(usize, usize), usize>,
+    /// When operations begin.
+    pub schedule: Schedule,
+    /// The bound of units on the interval.
+    pub res_mii: usize,
+    /// The bound of each kind of unit.
+    pub bounds: Vec<usize>,
+    /// The bound of recurrences.
+    pub rec_mii: usize,
+    /// Results that are held at once at most, without standing values.
+    pub max_live: usize,
+    /// Registers and units of operations.
+    pub registers: Allocation,
+}
+
+impl Kernel {
+    /// Instructions in microcode: the interval, as often as registers ask for.
+    pub fn microcode_words(&self) -> usize {
+        self.schedule.ii * self.registers.unrolled
+    }
+
+    /// Cycles from the beginning of an iteration to its last result.
+    pub fn length(&self) -> usize {
+        self.ops.iter().zip(&self.schedule.begins).map(|(op, begin)| begin + op.latency.max(op.busy).max(1)).max().unwrap_or(0)
+    }
+
+    /// Operations that run in an iteration, for each kind of unit.
+    pub fn work(&self, n_units: usize) -> Vec<usize> {
+        let mut work = vec![0; n_units];
+        self.ops.iter().for_each(|op| work[op.unit] += op.busy.max(1));
+        work
+    }
+}
+
+/// What machine files call an operation.
+pub fn name_of(op: &WordOp) -> &'static str {
+    match op {
+        WordOp::Binary(op, ..) => op.name(),
+        WordOp::Select(..) => "select",
+        WordOp::Read { .. } => "read",
+        WordOp::Scratchpad { .. } => "scratchpad",
+        WordOp::Indexed { .. } => "indexed",
+        WordOp::Gather { .. } => "gather",
+        WordOp::Broadcast { .. } => "broadcast",
+        WordOp::Permute { .. } => "permute",
+        WordOp::Const(_) | WordOp::Cluster | WordOp::Held(_) | WordOp::Carried(_) | WordOp::Lookup { .. } => "move",
+    }
+}
+
+/// The operations of code on a machine, before they have times.
+#[derive(Clone, Debug, Default)]
+pub struct Selected {
+    /// The operations.
+    pub ops: Vec<KernelOp>,
+    /// See [`Kernel::standing`].
+    pub standing: Vec<WordId>,
+    /// See [`Kernel::spilled`].
+    pub spilled: Vec<(u32, WordId)>,
+    /// See [`Kernel::initial`].
+    pub initial: BTreeMap<(usize, usize), usize>,
+}
+
+/// Values that are put to the scratchpad at most, one read for each that reads them.
+type Spilled = FxHashMap<WordId, u32>;
+
+/// The operations of placed code.
+///
+/// # Errors
+///
+/// Where the machine lacks an operation.
+pub fn select(placed: &Placed, machine: &Machine, spilled: &Spilled) -> Result<Selected, NoForm> {
+    let code = &placed.code;
+    let invariants = code.invariants();
+    let mut selector = Selector {
+        placed,
+        machine,
+        invariants: &invariants,
+        spilled,
+        made: Selected::default(),
+        ops: FxHashMap::default(),
+        standing: FxHashMap::default(),
+    };
+    for id in code.needed() {
+        if invariants[id.index()] || matches!(code.op(id), WordOp::Carried(_)) {
+            continue;
+        }
+        let op = code.op(id).clone();
+        let at = selector.push(What::Word(op.clone()), name_of(&op), Vec::new())?;
+        selector.ops.insert(id, at);
+    }
+    // Operands of all, those from the iteration before too.
+    let mut all: Vec<(WordId, usize)> = selector.ops.iter().map(|(&id, &at)| (id, at)).collect();
+    all.sort_unstable();
+    for (id, at) in all {
+        let operands = code.op(id).operands().into_iter().map(|operand| selector.operand(operand));
+        let operands = operands.collect::<Result<Vec<_>, NoForm>>()?;
+        selector.made.ops[at].operands = operands;
+    }
+    for &(stream, word, value) in &code.writes {
+        let operand = selector.operand(value)?;
+        selector.push(What::Write { stream, word }, "write", vec![operand])?;
+    }
+    let mut made = selector.made;
+    made.spilled = spilled.iter().map(|(&id, &at)| (at, id)).collect();
+    made.spilled.sort_unstable();
+    Ok(made)
+}
+
+struct Selector<'a> {
+    placed: &'a Placed,
+    machine: &'a Machine,
+    invariants: &'a [bool],
+    spilled: &'a Spilled,
+    made: Selected,
+    /// Operations of words.
+    ops: FxHashMap<WordId, usize>,
+    standing: FxHashMap<WordId, usize>,
+}
+
+impl Selector<'_> {
+    fn push(&mut self, what: What, name: &str, operands: Vec<Operand>) -> Result<usize, NoForm> {
+        let name = if name == "move" { "or" } else { name };
+        let (unit, latency, busy) = self
+            .machine
+            .operation(name)
+            .ok_or_else(|| NoForm::new(format!("no unit of {} has the operation `{name}`", self.machine.name)))?;
+        self.made.ops.push(KernelOp { what, operands, unit, latency, busy });
+        Ok(self.made.ops.len() - 1)
+    }
+
+    fn stand(&mut self, id: WordId) -> usize {
+        *self.standing.entry(id).or_insert_with(|| {
+            self.made.standing.push(id);
+            self.made.standing.len() - 1
+        })
+    }
+
+    fn operand(&mut self, id: WordId) -> Result<Operand, NoForm> {
+        if self.invariants[id.index()] {
+            if let Some(&at) = self.spilled.get(&id) {
+                let read = WordOp::Scratchpad { base: at, index: None };
+                let op = self.push(What::Word(read), "scratchpad", Vec::new())?;
+                return Ok(Operand::Result { op, distance: 0 });
+            }
+            return Ok(Operand::Standing(self.stand(id)));
+        }
+        let code = &self.placed.code;
+        let mut now = id;
+        let mut chain = Vec::new();
+        while let WordOp::Carried(at) = *code.op(now) {
+            let at = at as usize;
+            if chain.contains(&at) {
+                return Err(NoForm::new("what iterations hand on comes from nowhere"));
+            }
+            chain.push(at);
+            now = code.carried[at].next;
+        }
+        let distance = chain.len();
+        let op = match self.ops.get(&now) {
+            Some(&op) => op,
+            // What is the same in all iterations, but not before the first.
+            None => {
+                let operand = self.operand(now)?;
+                self.push(What::Move, "move", vec![operand])?
+            }
+        };
+        // In iteration i the i-th of the chain has what it was at first.
+        let mut fits = true;
+        for (iteration, &at) in chain.iter().enumerate() {
+            let before = distance - iteration;
+            fits &= self.made.initial.get(&(op, before)).is_none_or(|&other| code.carried[other].first == code.carried[at].first);
+        }
+        let op = if fits {
+            op
+        } else {
+            // Another value is there before the first iteration.
+            self.push(What::Move, "move", vec![Operand::Result { op, distance: 0 }])?
+        };
+        for (iteration, &at) in chain.iter().enumerate() {
+            self.made.initial.insert((op, distance - iteration), at);
+        }
+        Ok(Operand::Result { op, distance })
+    }
+}
+
+/// The scheduling problem of operations.
+pub fn problem(ops: &[KernelOp], machine: &Machine) -> Problem {
+    let mut dependences = Vec::new();
+    for (to, op) in ops.iter().enumerate() {
+        for operand in &op.operands {
+            if let Operand::Result { op: from, distance } = *operand {
+                dependences.push(Dependence { from, to, latency: ops[from].latency, distance, is_value: true });
+            }
+        }
+    }
+    Problem {
+        units: machine.unit.values().map(|unit| *unit.count).collect(),
+        operations: ops.iter().map(|op| Operation { unit: Some(op.unit), busy: op.busy }).collect(),
+        dependences,
+    }
+}
+
+/// How often registers are looked for with more values in the scratchpad.
+const ATTEMPTS: usize = 6;
+
+/// The kernel of placed code on a machine.
+///
+/// # Errors
+///
+/// Why there is none: an operation that the machine lacks, too few registers, too little microcode.
+pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Result<Kernel, NoForm> {
+    let mut spilled = Spilled::default();
+    let registers = *machine.registers.words;
+    let mut needed = 0;
+    for _ in 0..ATTEMPTS {
+        let selected = select(placed, machine, &spilled)?;
+        let problem = problem(&selected.ops, machine);
+        let latencies: Vec<usize> = selected.ops.iter().map(|op| op.latency).collect();
+        let plain = list_units::one_after_the_other(&problem, &latencies);
+        let overhead = *machine.control.loop_overhead;
+        let (res_mii, rec_mii) = (problem.res_mii(), problem.rec_mii());
+        let schedule = match scheduling {
+            Scheduling::List => Schedule { ii: plain.ii + overhead, ..plain },
+            // One after the other always has a schedule.
+            Scheduling::Modulo => match modulo::modulo(&problem, res_mii.max(rec_mii) + overhead, plain.ii + overhead) {
+                Some(made) => made.schedule,
+                None => Schedule { ii: plain.ii + overhead, ..plain },
+            },
+        };
+        problem.verify(&schedule).map_err(|wrong| NoForm::new(format!("its schedule is wrong: {wrong}")))?;
+        let max_live = problem.max_live(&schedule);
+        let allocation = registers::allocate(&selected.ops, selected.standing.len(), &schedule, machine);
+        needed = allocation.words;
+        let microcode = machine.microcode_words.as_ref().map(|words| words.value);
+        if needed <= registers && allocation.is_complete() {
+            if let Some(most) = microcode
+                && schedule.ii * allocation.unrolled > most
+            {
+                return Err(NoForm::new(format!(
+                    "it takes {} words of microcode, of which there are {most}",
+                    schedule.ii * allocation.unrolled
+                )));
+            }
+            return Ok(Kernel {
+                placed: placed.clone(),
+                scheduling,
+                bounds: problem.bounds_of_units(),
+                ops: selected.ops,
+                standing: selected.standing,
+                spilled: selected.spilled,
+                initial: selected.initial,
+                schedule,
+                res_mii,
+                rec_mii,
+                max_live,
+                registers: allocation,
+            });
+        }
+        // Standing values with the fewest readers go to the scratchpad, as far as there is room.
+        let room = (machine.scratchpad_words().saturating_sub(placed.scratchpad_words) as usize).saturating_sub(spilled.len());
+        let excess = needed.saturating_sub(registers).max(allocation.overflow).max(4);
+        let mut n_readers = vec![0_usize; selected.standing.len()];
+        for operand in selected.ops.iter().flat_map(|op| &op.operands) {
+            if let Operand::Standing(at) = operand {
+                n_readers[*at] += 1;
+            }
+        }
+        let mut order: Vec<usize> = (0..n_readers.len()).collect();
+        order.sort_by_key(|&at| (n_readers[at], at));
+        let more: Vec<WordId> = order.into_iter().take(excess.min(room)).map(|at| selected.standing[at]).collect();
+        if more.is_empty() {
+            break;
+        }
+        for id in more {
+            let at = placed.scratchpad_words + spilled.len() as u32;
+            spilled.insert(id, at);
+        }
+    }
+    Err(NoForm::new(format!("it needs {needed} registers in a cluster, of which there are {registers}")))
+}

@@ -7,12 +7,22 @@
 use std::fmt;
 
 /// An operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// The kind of unit that it needs, a position in [`Problem::units`]; `None`: none.
     pub unit: Option<usize>,
     /// Cycles that the unit cannot begin anything else, from its beginning on: 1 where it is pipelined.
     pub busy: usize,
+    /// What else it takes for one cycle, such as a port when its result is there: a kind of unit, and cycles from its beginning.
+    pub also: Vec<(usize, usize)>,
+}
+
+impl Operation {
+    /// Kinds of units that it takes, each with the first cycle from its beginning and the number of cycles.
+    fn taken(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+        let own = self.unit.map(|unit| (unit, 0, self.busy.max(1)));
+        own.into_iter().chain(self.also.iter().map(|&(unit, offset)| (unit, offset, 1)))
+    }
 }
 
 /// An operation must begin so many cycles after another one's beginning.
@@ -99,8 +109,8 @@ impl Problem {
     pub fn work(&self) -> Vec<usize> {
         let mut work = vec![0; self.units.len()];
         for operation in &self.operations {
-            if let Some(unit) = operation.unit {
-                work[unit] += operation.busy.max(1);
+            for (unit, _, busy) in operation.taken() {
+                work[unit] += busy;
             }
         }
         work
@@ -221,12 +231,13 @@ impl Problem {
         }
         let mut busy = vec![vec![0; schedule.ii]; self.units.len()];
         for (operation, &begin) in self.operations.iter().zip(begins) {
-            let Some(unit) = operation.unit else { continue };
-            for cycle in begin..begin + operation.busy.max(1) {
-                let cycle = cycle % schedule.ii;
-                busy[unit][cycle] += 1;
-                if busy[unit][cycle] > self.units[unit] {
-                    return Err(Violation::TooMany { unit, cycle });
+            for (unit, offset, n) in operation.taken() {
+                for cycle in begin + offset..begin + offset + n {
+                    let cycle = cycle % schedule.ii;
+                    busy[unit][cycle] += 1;
+                    if busy[unit][cycle] > self.units[unit] {
+                        return Err(Violation::TooMany { unit, cycle });
+                    }
                 }
             }
         }
@@ -248,36 +259,53 @@ impl Reservations {
     }
 
     pub(crate) fn fits(&self, operation: &Operation, begin: usize) -> bool {
-        let Some(unit) = operation.unit else { return true };
-        let busy = operation.busy.max(1);
-        busy <= self.ii && (begin..begin + busy).all(|cycle| self.busy[unit][cycle % self.ii].len() < self.units[unit])
+        let mut own: Vec<(usize, usize)> = Vec::new();
+        for (unit, offset, n) in operation.taken() {
+            if n > self.ii {
+                return false;
+            }
+            for cycle in begin + offset..begin + offset + n {
+                let here = (unit, cycle % self.ii);
+                let mine = own.iter().filter(|other| **other == here).count();
+                if self.busy[unit][here.1].len() + mine >= self.units[unit] {
+                    return false;
+                }
+                if !operation.also.is_empty() {
+                    own.push(here);
+                }
+            }
+        }
+        true
     }
 
     pub(crate) fn take(&mut self, at: usize, operation: &Operation, begin: usize) {
-        let Some(unit) = operation.unit else { return };
-        for cycle in begin..begin + operation.busy.max(1) {
-            self.busy[unit][cycle % self.ii].push(at as u32);
+        for (unit, offset, n) in operation.taken() {
+            for cycle in begin + offset..begin + offset + n {
+                self.busy[unit][cycle % self.ii].push(at as u32);
+            }
         }
     }
 
     pub(crate) fn free(&mut self, at: usize, operation: &Operation, begin: usize) {
-        let Some(unit) = operation.unit else { return };
-        for cycle in begin..begin + operation.busy.max(1) {
-            let here = &mut self.busy[unit][cycle % self.ii];
-            if let Some(place) = here.iter().position(|&other| other as usize == at) {
-                here.remove(place);
+        for (unit, offset, n) in operation.taken() {
+            for cycle in begin + offset..begin + offset + n {
+                let here = &mut self.busy[unit][cycle % self.ii];
+                if let Some(place) = here.iter().position(|&other| other as usize == at) {
+                    here.remove(place);
+                }
             }
         }
     }
 
     /// The operations that are in the way of one in some cycle.
     pub(crate) fn in_the_way(&self, operation: &Operation, begin: usize) -> Vec<usize> {
-        let Some(unit) = operation.unit else { return Vec::new() };
         let mut all = Vec::new();
-        for cycle in begin..begin + operation.busy.max(1) {
-            let here = &self.busy[unit][cycle % self.ii];
-            if here.len() >= self.units[unit] {
-                all.extend(here.first().map(|&at| at as usize));
+        for (unit, offset, n) in operation.taken() {
+            for cycle in begin + offset..begin + offset + n {
+                let here = &self.busy[unit][cycle % self.ii];
+                if here.len() >= self.units[unit] {
+                    all.extend(here.first().map(|&at| at as usize));
+                }
             }
         }
         all.sort_unstable();
@@ -306,7 +334,11 @@ pub(crate) mod tests {
         let mut dependences = Vec::new();
         for to in 0..n {
             let unit = (below(8) > 0).then(|| below(units.len()));
-            operations.push(Operation { unit, busy: if below(10) == 0 { 1 + below(4) } else { 1 } });
+            // Of kinds of which there are several: an operation that takes the only one twice has no schedule.
+            let several: Vec<usize> = (0..units.len()).filter(|&unit| units[unit] > 1).collect();
+            let n_also = if several.is_empty() { 0 } else { below(8) / 7 };
+            let also = (0..n_also).map(|_| (several[below(several.len())], below(4))).collect();
+            operations.push(Operation { unit, busy: if below(10) == 0 { 1 + below(4) } else { 1 }, also });
             for _ in 0..below(4) {
                 let distance = if to == 0 || below(6) == 0 { 1 + below(2) } else { 0 };
                 let from = if distance > 0 { below(n) } else { below(to) };
@@ -321,7 +353,7 @@ pub(crate) mod tests {
         let value = |from, to, latency, distance| Dependence { from, to, latency, distance, is_value: true };
         Problem {
             units: vec![1],
-            operations: vec![Operation { unit: Some(0), busy: 1 }; 2],
+            operations: vec![Operation { unit: Some(0), busy: 1, also: Vec::new() }; 2],
             dependences: vec![value(0, 1, 2, 0), value(1, 0, 3, 1)],
         }
     }

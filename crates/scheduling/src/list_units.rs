@@ -13,7 +13,7 @@ pub fn one_after_the_other(problem: &Problem, latencies: &[usize]) -> Schedule {
     };
     let heights = within.heights(1).unwrap_or_else(|| vec![0; n]);
     let (incoming, outgoing) = (within.incoming(), within.outgoing());
-    let longest: usize = problem.operations.iter().map(|one| one.busy.max(1)).sum::<usize>()
+    let longest: usize = problem.operations.iter().map(|one| one.busy.max(1) + one.also.len()).sum::<usize>()
         + within.dependences.iter().map(|one| one.latency).sum::<usize>();
     let mut places = Reservations::new(problem, longest.max(1));
     let mut missing: Vec<usize> = incoming.iter().map(Vec::len).collect();
@@ -37,7 +37,10 @@ pub fn one_after_the_other(problem: &Problem, latencies: &[usize]) -> Schedule {
             }
         }
     }
-    let end = |at: usize| begins[at] + latencies.get(at).copied().unwrap_or(0).max(problem.operations[at].busy).max(1);
+    let end = |at: usize| {
+        let ports = problem.operations[at].also.iter().map(|(_, offset)| offset + 1).max().unwrap_or(1);
+        begins[at] + latencies.get(at).copied().unwrap_or(0).max(problem.operations[at].busy).max(ports)
+    };
     let mut ii = (0..n).map(end).max().unwrap_or(1).max(1);
     // What comes back from the iteration before may ask for more.
     for one in problem.dependences.iter().filter(|one| one.distance > 0) {

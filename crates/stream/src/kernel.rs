@@ -264,6 +264,9 @@ impl Selector<'_> {
     }
 }
 
+/// Ports of the files of a kind of unit that have bounds: those of the first two inputs together, and of each of three.
+const PORTS: usize = 4;
+
 /// The scheduling problem of operations.
 pub fn problem(ops: &[KernelOp], machine: &Machine) -> Problem {
     let mut dependences = Vec::new();
@@ -274,15 +277,49 @@ pub fn problem(ops: &[KernelOp], machine: &Machine) -> Problem {
             }
         }
     }
-    Problem {
-        units: machine.unit.values().map(|unit| *unit.count).collect(),
-        operations: ops.iter().map(|op| Operation { unit: Some(op.unit), busy: op.busy }).collect(),
-        dependences,
+    // Results come into the files of units through ports: as many in a cycle as the files of a kind have together. Which file
+    // each one goes to is settled when registers are.
+    let mut units: Vec<usize> = machine.unit.values().map(|unit| *unit.count).collect();
+    let n_kinds = units.len();
+    // For each result the ports that it comes through: of a kind, all inputs or one.
+    let mut ways: Vec<Vec<usize>> = vec![Vec::new(); ops.len()];
+    if let Some(ports) = &machine.registers.write_ports {
+        for unit in machine.unit.values() {
+            let files = unit.files.as_ref().map_or(0, |files| files.len());
+            for inputs in [files.min(2), 1, 1, 1] {
+                units.push((*unit.count * inputs * **ports).max(1));
+            }
+        }
+        for op in ops {
+            for (at, operand) in op.operands.iter().enumerate() {
+                let Operand::Result { op: from, .. } = *operand else { continue };
+                let commutes = matches!(&op.what, What::Word(WordOp::Binary(op, ..)) if op.commutes());
+                let input = if op.operands.len() == 3 { [3, 1, 2][at] } else { at + 1 };
+                let all = [(input < 3).then_some(0), (!commutes).then_some(input)];
+                for way in all.into_iter().flatten().map(|port| n_kinds + PORTS * op.unit + port) {
+                    if !ways[from].contains(&way) {
+                        ways[from].push(way);
+                    }
+                }
+            }
+        }
+    }
+    let also = |at: usize| ways[at].iter().map(|&way| (way, ops[at].latency)).collect();
+    let operation = |(at, op): (usize, &KernelOp)| Operation { unit: Some(op.unit), busy: op.busy, also: also(at) };
+    Problem { units, operations: ops.iter().enumerate().map(operation).collect(), dependences }
+}
+
+/// What sets a bound on the interval: a kind of unit, or the ports of its files.
+pub fn name_of_bound(machine: &Machine, at: usize) -> String {
+    let names: Vec<&String> = machine.unit.keys().collect();
+    match names.get(at) {
+        Some(name) => (*name).clone(),
+        None => names.get((at - names.len()) / PORTS).map_or_else(String::new, |name| format!("results for {name}")),
     }
 }
 
 /// How often registers are looked for with more values in the scratchpad.
-const ATTEMPTS: usize = 6;
+const ATTEMPTS: usize = 8;
 
 /// The kernel of placed code on a machine.
 ///
@@ -293,6 +330,10 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let mut spilled = Spilled::default();
     let registers = *machine.registers.words;
     let mut needed = 0;
+    let mut why = String::new();
+    // Longer intervals hold fewer values at once, and leave more room at ports.
+    let mut longer = 0;
+    let mut best: Option<Kernel> = None;
     for _ in 0..ATTEMPTS {
         let selected = select(placed, machine, &spilled)?;
         let problem = problem(&selected.ops, machine);
@@ -303,7 +344,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let schedule = match scheduling {
             Scheduling::List => Schedule { ii: plain.ii + overhead, ..plain },
             // One after the other always has a schedule.
-            Scheduling::Modulo => match modulo::modulo(&problem, res_mii.max(rec_mii) + overhead, plain.ii + overhead) {
+            Scheduling::Modulo => match modulo::modulo(&problem, res_mii.max(rec_mii) + overhead + longer, plain.ii + overhead) {
                 Some(made) => made.schedule,
                 None => Schedule { ii: plain.ii + overhead, ..plain },
             },
@@ -312,17 +353,15 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let max_live = problem.max_live(&schedule);
         let allocation = registers::allocate(&selected.ops, selected.standing.len(), &schedule, machine);
         needed = allocation.words;
-        let microcode = machine.microcode_words.as_ref().map(|words| words.value);
-        if needed <= registers && allocation.is_complete() {
-            if let Some(most) = microcode
-                && schedule.ii * allocation.unrolled > most
-            {
-                return Err(NoForm::new(format!(
-                    "it takes {} words of microcode, of which there are {most}",
-                    schedule.ii * allocation.unrolled
-                )));
-            }
-            return Ok(Kernel {
+        let microcode = schedule.ii * allocation.unrolled;
+        let fits_microcode = machine.microcode_words.as_ref().is_none_or(|most| microcode <= most.value);
+        why = format!(
+            "; {} results meet at ports, the interval is {} cycles, microcode {microcode} words",
+            allocation.conflicts, schedule.ii
+        );
+        let conflicts = allocation.conflicts;
+        if needed <= registers && fits_microcode {
+            let kernel = Kernel {
                 placed: placed.clone(),
                 scheduling,
                 bounds: problem.bounds_of_units(),
@@ -335,11 +374,27 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
                 rec_mii,
                 max_live,
                 registers: allocation,
-            });
+            };
+            if best.as_ref().is_none_or(|best| conflicts < best.registers.conflicts) {
+                best = Some(kernel);
+            }
+            if conflicts == 0 || scheduling == Scheduling::List {
+                break;
+            }
+            longer += 1 + res_mii / 256;
+            continue;
+        }
+        if best.is_some() {
+            break;
+        }
+        if needed <= registers {
+            // The loop is unrolled for values that are held long.
+            longer += 1 + res_mii / 32;
+            continue;
         }
         // Standing values with the fewest readers go to the scratchpad, as far as there is room.
         let room = (machine.scratchpad_words().saturating_sub(placed.scratchpad_words) as usize).saturating_sub(spilled.len());
-        let excess = needed.saturating_sub(registers).max(allocation.overflow).max(4);
+        let excess = (needed - registers).max(4);
         let mut n_readers = vec![0_usize; selected.standing.len()];
         for operand in selected.ops.iter().flat_map(|op| &op.operands) {
             if let Operand::Standing(at) = operand {
@@ -350,12 +405,16 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         order.sort_by_key(|&at| (n_readers[at], at));
         let more: Vec<WordId> = order.into_iter().take(excess.min(room)).map(|at| selected.standing[at]).collect();
         if more.is_empty() {
-            break;
+            longer += 1 + res_mii / 32;
+            continue;
         }
         for id in more {
             let at = placed.scratchpad_words + spilled.len() as u32;
             spilled.insert(id, at);
         }
     }
-    Err(NoForm::new(format!("it needs {needed} registers in a cluster, of which there are {registers}")))
+    if let Some(kernel) = best {
+        return Ok(kernel);
+    }
+    Err(NoForm::new(format!("it needs {needed} registers in a cluster, of which there are {registers}{why}")))
 }

@@ -86,7 +86,7 @@ impl Choice {
         }
         let mut all = Vec::new();
         for packs in [false, true] {
-            for whole in (0..=n_tables.min(MOST_WHOLE)).rev() {
+            for whole in (0..=n_tables).rev().filter(|&whole| whole == n_tables || whole < MOST_WHOLE) {
                 let others = if whole == n_tables { &[Otherwise::Memory][..] } else { &otherwise };
                 all.extend(others.iter().map(|&otherwise| Choice { whole, packs, otherwise }));
             }
@@ -96,7 +96,7 @@ impl Choice {
 }
 
 /// Tables that are tried to be whole in a scratchpad.
-const MOST_WHOLE: usize = 16;
+const MOST_WHOLE: usize = 3;
 
 /// Word code whose tables have places.
 #[derive(Clone, Debug)]
@@ -230,7 +230,7 @@ impl Placer<'_> {
         let new = self.new[&index];
         match place {
             Place::Scratchpad { base, lo } => {
-                let word = self.code.add(WordOp::Scratchpad { base, index: Some(new) });
+                let word = self.scratchpad(base, new);
                 let bits = self.from.tables[table as usize].bits;
                 let down = self.code.binary_with(Binary::Shr, word, lo);
                 // Alone in its word, it has zeros above.
@@ -241,6 +241,22 @@ impl Placer<'_> {
             Place::Memory => self.code.add(WordOp::Gather { table, index: new }),
             Place::Spread { base } => self.spread(index, base, packed),
         }
+    }
+
+    /// A word of the scratchpad; what is added to the index stands in the instruction.
+    fn scratchpad(&mut self, base: u32, index: WordId) -> WordId {
+        if let WordOp::Binary(op @ (Binary::Or | Binary::Add), a, b) = *self.code.op(index)
+            && let Some(more) = self.code.constant(b)
+            && more < 1 << 16
+            && self.code.maybe(a) < 1 << 16
+            && (op == Binary::Add || self.code.maybe(a) & more == 0)
+        {
+            return self.code.add(WordOp::Scratchpad { base: base + more, index: Some(a) });
+        }
+        if let Some(at) = self.code.constant(index) {
+            return self.code.add(WordOp::Scratchpad { base: base + at, index: None });
+        }
+        self.code.add(WordOp::Scratchpad { base, index: Some(index) })
     }
 
     fn spread(&mut self, index: WordId, base: u32, packed: bool) -> WordId {
@@ -263,7 +279,7 @@ impl Placer<'_> {
                 let row = self.code.binary_with(Binary::Shr, new, log);
                 self.code.add(WordOp::Broadcast { value: row, from })
             };
-            let read = self.code.add(WordOp::Scratchpad { base, index: Some(row) });
+            let read = self.scratchpad(base, row);
             let got = self.code.add(WordOp::Permute { value: read, lane });
             result = Some(match result {
                 None => got,

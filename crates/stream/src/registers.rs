@@ -163,8 +163,9 @@ impl Search<'_> {
     }
 }
 
-/// Rounds of repairs.
+/// Rounds of repairs, and operations that are looked at in them, at most.
 const ROUNDS: usize = 60;
+const LOOKS: usize = 40_000;
 
 /// Units and registers for scheduled operations.
 pub fn allocate(ops: &[KernelOp], n_standing: usize, schedule: &Schedule, machine: &Machine) -> Allocation {
@@ -239,7 +240,7 @@ pub fn allocate(ops: &[KernelOp], n_standing: usize, schedule: &Schedule, machin
 fn repair(search: &mut Search<'_>, busy: &mut [Vec<Vec<Option<usize>>>]) {
     let ii = search.schedule.ii;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    for _ in 0..ROUNDS {
+    for _ in 0..ROUNDS.max(LOOKS / search.ops.len().max(1)) {
         if search.conflicts == 0 {
             return;
         }

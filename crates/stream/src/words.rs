@@ -459,6 +459,8 @@ impl WordCode {
                     (Binary::Shr, Some(n)) => x.wrapping_shr(n),
                     (Binary::Shr, None) => below(BITS - x.leading_zeros()),
                     (Binary::Rotl, Some(n)) => x.rotate_left(n & 31),
+                    // Nothing is carried where no bit can be 1 in both.
+                    (Binary::Add, _) if x & y == 0 => x | y,
                     (Binary::Add, _) => match below(BITS - (x | y).leading_zeros()) {
                         u32::MAX => u32::MAX,
                         bits => bits << 1 | 1,
@@ -502,13 +504,33 @@ impl WordCode {
                 let n = self.number(n.trailing_zeros());
                 return self.binary(Binary::Shl, a, n);
             }
+            // What is shifted out again need not be cleared.
+            (Binary::Sra, Some(n)) if n < BITS => {
+                if let WordOp::Binary(Binary::Shl, x, left) = *self.op(a)
+                    && let WordOp::Binary(Binary::Shr, x, right) = *self.op(x)
+                    && let (Some(left), Some(right)) = (self.constant(left), self.constant(right))
+                    && n >= left
+                    && left >= right
+                {
+                    let moved = self.binary_with(Binary::Shl, x, left - right);
+                    return self.binary(Binary::Sra, moved, b);
+                }
+            }
             // A mask that the shift behind makes no difference to, or one behind another.
             (Binary::And, Some(mask)) => {
-                if let WordOp::Binary(Binary::And, x, y) = *self.op(a)
+                if let WordOp::Binary(inner, x, y) = *self.op(a)
                     && let Some(other) = self.constant(y)
                 {
-                    let both = self.number(mask & other);
-                    return self.binary(Binary::And, x, both);
+                    let is_low = mask & mask.wrapping_add(1) == 0;
+                    match inner {
+                        Binary::And => {
+                            let both = self.number(mask & other);
+                            return self.binary(Binary::And, x, both);
+                        }
+                        Binary::Or | Binary::Xor if other & mask == 0 => return self.binary(Binary::And, x, b),
+                        Binary::Add if other & mask == 0 && is_low => return self.binary(Binary::And, x, b),
+                        _ => {}
+                    }
                 }
             }
             _ => {}

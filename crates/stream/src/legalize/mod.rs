@@ -566,7 +566,10 @@ impl Legalizer<'_> {
         let width = self.body.graph.width(a);
         let most = self.body.graph.bounds(n).1;
         let words = if how == Binary::Shl { self.dirty(a)? } else { self.clean(a)? };
-        let amount = self.clean(n)?;
+        // A word is moved by its amount modulo 32: what stands above does not count.
+        let rotates = how == Binary::Rotl && width == BITS;
+        let modulo = words.len() == 1 && (rotates || self.body.graph.width(n) == BITS.trailing_zeros());
+        let amount = if modulo { self.dirty(n)? } else { self.clean(n)? };
         self.moved(how, &words, width, &amount, most)
     }
 

@@ -126,6 +126,11 @@ pub fn tabulate(body: &Loop) -> Option<Tabulated> {
     }
 }
 
+/// The same with constant tables only.
+pub fn constant_tables(body: &Loop) -> Option<Loop> {
+    if body.graph.len() > MOST_NODES { None } else { with_constant_tables(body) }
+}
+
 /// The affine map of a byte that a table is.
 pub fn affine_of(table: &Table) -> Option<AffineByte> {
     let elements: Vec<u8> = table.elements.iter().map(|&element| u8::try_from(element).ok()).collect::<Option<_>>()?;

@@ -1,0 +1,171 @@
+//! Choice of a kernel: forms of a loop, places of tables, and orders of bytes in words, the one with the fewest cycles by bounds
+//! that need no schedule.
+
+use crate::kernel::{self, Kernel, Scheduling};
+use crate::legalize::{NoForm, Options, is_chain, legalize};
+use crate::machine::Machine;
+use crate::place::{self, Choice, Placed};
+use headrace_kernel::Loop;
+use headrace_transform::passes::canonicalize_loop::canonicalize_loop;
+use headrace_transform::passes::split_iteration::split_iteration;
+use headrace_transform::passes::tabulate::constant_tables;
+
+/// A loop in one of its forms.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// What was done to it, for readers.
+    pub name: String,
+    /// An iteration.
+    pub body: Loop,
+    /// Iterations of it that one of the loop is.
+    pub per_iteration: u64,
+}
+
+/// The forms of a loop: what iterations need, and the same in pieces, each with and without tables of bytes.
+pub fn forms(body: &Loop) -> Vec<Form> {
+    let shape = canonicalize_loop(body);
+    let core = shape.map_or_else(|| body.clone(), |shape| shape.core);
+    let mut forms = vec![Form { name: "as it is".into(), body: core.clone(), per_iteration: 1 }];
+    if let Some(split) = split_iteration(&core)
+        && split.folded.is_empty()
+        && split.rest.outputs.is_empty()
+        && split.rest.is_independent()
+    {
+        let name = format!("in {} pieces", split.per_iteration);
+        forms.push(Form { name, body: split.pieces, per_iteration: split.per_iteration });
+    }
+    for at in 0..forms.len() {
+        if let Some(body) = constant_tables(&forms[at].body) {
+            let name = match at {
+                0 => "with tables of bytes".into(),
+                _ => format!("{}, with tables of bytes", forms[at].name),
+            };
+            forms.push(Form { name, body, per_iteration: forms[at].per_iteration });
+        }
+    }
+    forms
+}
+
+/// Bytes of messages that an iteration takes, or makes where it takes none.
+pub fn bytes_of(body: &Loop) -> f64 {
+    let bytes = |ports: &[(u64, u32)]| ports.iter().map(|&(n, bits)| n as f64 * f64::from(bits) / 8.0).sum::<f64>();
+    let taken = bytes(&body.consumes);
+    if taken > 0.0 { taken } else { bytes(&body.produces) }
+}
+
+/// A way to make a kernel, with what it takes at least.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// The form of the loop.
+    pub form: Form,
+    /// Whether look-ups of tables that are rotations of others are rotations.
+    pub shares: bool,
+    /// Where tables are.
+    pub choice: Choice,
+    /// The code.
+    pub placed: Placed,
+    /// Cycles that each kind of unit asks for between iterations.
+    pub bounds: Vec<usize>,
+    /// The bound of recurrences.
+    pub rec_mii: usize,
+    /// Words of input and output streams of a record.
+    pub stream_words: u64,
+}
+
+impl Way {
+    /// Bytes of messages of an iteration of a cluster.
+    pub fn bytes(&self) -> f64 {
+        bytes_of(&self.form.body)
+    }
+
+    /// Cycles between iterations at least.
+    pub fn interval(&self) -> usize {
+        self.bounds.iter().copied().max().unwrap_or(1).max(self.rec_mii).max(1)
+    }
+
+    /// Cycles for a byte of all clusters together, by those bounds.
+    pub fn cycles_per_byte(&self, machine: &Machine) -> f64 {
+        self.interval() as f64 / (f64::from(*machine.clusters) * self.bytes())
+    }
+}
+
+/// The ways to make a kernel of a loop, the one with the fewest cycles first.
+///
+/// # Errors
+///
+/// Why there is none.
+pub fn ways(body: &Loop, machine: &Machine, channels: bool) -> Result<Vec<Way>, NoForm> {
+    let mut found: Vec<Way> = Vec::new();
+    let mut why = NoForm::new("there is no way");
+    let orders = machine.big_endian.as_ref().map_or(vec![true, false], |order| vec![order.value]);
+    for form in forms(body) {
+        for &big_endian in &orders {
+            let options = Options { has: machine.has(), clusters: *machine.clusters, big_endian, channels };
+            let code = match legalize(&form.body, options) {
+                Ok(code) => code,
+                Err(reason) => {
+                    why = reason;
+                    continue;
+                }
+            };
+            let shared = place::share_rotated(&code, machine.has());
+            for (shares, code) in [(false, Some(code)), (true, shared)] {
+                let Some(code) = code else { continue };
+                let mut all_fit = false;
+                for choice in Choice::all(code.tables.len(), machine) {
+                    // Nothing is reached faster than what lies in a scratchpad by itself.
+                    if all_fit {
+                        break;
+                    }
+                    match place::place(&code, machine, choice).and_then(|placed| Ok((bounds(&placed, machine)?, placed))) {
+                        Ok(((bounds, rec_mii), placed)) => {
+                            let words = placed.code.inputs.iter().chain(&placed.code.outputs).map(|stream| stream.words);
+                            let stream_words = words.map(u64::from).sum();
+                            all_fit = choice.whole == placed.code.tables.len() && machine.scratchpad.is_some();
+                            found.push(Way { form: form.clone(), shares, choice, placed, bounds, rec_mii, stream_words });
+                        }
+                        Err(reason) => why = reason,
+                    }
+                }
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(why);
+    }
+    let key = |way: &Way| way.cycles_per_byte(machine);
+    let work = |way: &Way| way.bounds.iter().sum::<usize>() as f64 / way.bytes();
+    found.sort_by(|a, b| key(a).total_cmp(&key(b)).then(work(a).total_cmp(&work(b))));
+    Ok(found)
+}
+
+/// The bounds of units, and that of recurrences.
+fn bounds(placed: &Placed, machine: &Machine) -> Result<(Vec<usize>, usize), NoForm> {
+    let selected = kernel::select(placed, machine, &Default::default())?;
+    let problem = kernel::problem(&selected.ops, machine);
+    Ok((problem.bounds_of_units(), problem.rec_mii()))
+}
+
+/// Ways that are compiled at most before a loop is given up.
+const MOST_COMPILED: usize = 6;
+
+/// The kernel of the best way that can be compiled, with the way.
+///
+/// # Errors
+///
+/// Why none can be.
+pub fn kernel_of(ways: &[Way], machine: &Machine, scheduling: Scheduling) -> Result<(Kernel, Way), NoForm> {
+    let mut why = NoForm::new("there is no way");
+    for way in ways.iter().take(MOST_COMPILED) {
+        match kernel::compile(&way.placed, machine, scheduling) {
+            Ok(kernel) => return Ok((kernel, way.clone())),
+            Err(reason) => why = reason,
+        }
+    }
+    Err(why)
+}
+
+/// Whether clusters have channels of their own for a loop.
+pub fn has_channels(body: &Loop, asked: bool) -> bool {
+    asked || is_chain(body)
+}

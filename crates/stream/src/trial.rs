@@ -1,0 +1,162 @@
+//! Trials of kernels: random tokens and keys, on the simulator and by the evaluator of loops.
+
+use crate::kernel::Kernel;
+use crate::legalize::is_chain;
+use crate::machine::Machine;
+use crate::simulate::{self, Data};
+use crate::words::{BITS, Stream, Why};
+use headrace_kernel::graph::mask;
+use headrace_kernel::{Carry, Loop, Op};
+use headrace_kernel::evaluate::{World, run_loop};
+use std::time::Instant;
+
+/// A linear congruential generator (Knuth's MMIX constants).
+fn numbers(seed: u64) -> impl FnMut() -> u128 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u128::from(state >> 32)
+    };
+    move || next() << 96 | next() << 64 | next() << 32 | next()
+}
+
+/// Words of a stream of tokens.
+pub fn words_of(stream: &Stream, tokens: &[u128]) -> Vec<u32> {
+    let per_record = stream.tokens as usize;
+    let mut words = Vec::new();
+    for record in tokens.chunks(per_record) {
+        let base = words.len();
+        words.resize(base + stream.words as usize, 0_u32);
+        for (at, token) in record.iter().enumerate() {
+            let mut below = 0;
+            for (word, lo, width) in stream.place(at as u64) {
+                words[base + word as usize] |= ((token >> below) as u32 & mask(width) as u32) << lo;
+                below += width;
+            }
+        }
+    }
+    words
+}
+
+/// Tokens of the words of a stream.
+pub fn tokens_of(stream: &Stream, words: &[u32]) -> Vec<u128> {
+    let mut tokens = Vec::new();
+    for record in words.chunks(stream.words as usize) {
+        for at in 0..stream.tokens {
+            let mut below = 0;
+            let mut token = 0;
+            for (word, lo, width) in stream.place(at) {
+                token |= (u128::from(record[word as usize] >> lo) & mask(width)) << below;
+                below += width;
+            }
+            tokens.push(token);
+        }
+    }
+    tokens
+}
+
+/// Takes the streams of channels apart, or puts them together: record `i` of channel `c` is record `i * n + c` of all.
+pub fn interleave(channels: &[Vec<u32>], words: usize) -> Vec<u32> {
+    let records = channels.iter().map(|one| one.len() / words.max(1)).max().unwrap_or(0);
+    let mut all = Vec::with_capacity(records * words * channels.len());
+    for record in 0..records {
+        for channel in channels {
+            all.extend_from_slice(&channel[record * words..(record + 1) * words]);
+        }
+    }
+    all
+}
+
+/// Holds a kernel to its loop on so many iterations and a half: cycles of clusters in a second of simulation.
+///
+/// # Errors
+///
+/// The first difference.
+pub fn trial(kernel: &Kernel, machine: &Machine, body: &Loop, iterations: usize, seed: u64) -> Result<f64, String> {
+    let clusters = *machine.clusters as usize;
+    let channels = is_chain(body);
+    let code = &kernel.placed.code;
+    let mut next = numbers(seed);
+    let object = |object: &headrace_kernel::Object, next: &mut dyn FnMut() -> u128| -> Vec<u128> {
+        (0..object.length).map(|_| next() & mask(object.width)).collect()
+    };
+    let tables: Vec<Vec<u128>> = body.objects.iter().map(|one| object(one, &mut next)).collect();
+    let indexed = body.read_at_unknown_places();
+    let carried: Vec<bool> =
+        (0..body.objects.len()).map(|at| body.carried.iter().any(|one| one.object.0 as usize == at)).collect();
+    let n_worlds = if channels { clusters } else { 1 };
+    // Records that do not fill all clusters in the last iteration; channels have all of theirs.
+    let records = if channels { iterations * clusters } else { iterations * clusters + clusters / 2 };
+    let mut worlds = Vec::new();
+    for _ in 0..n_worlds {
+        let mut objects = tables.clone();
+        for (at, elements) in objects.iter_mut().enumerate() {
+            // What all clusters look up is the same for all; the rest is each channel's own.
+            if carried[at] || !indexed.contains(&headrace_kernel::ObjectId(at as u32)) {
+                *elements = object(&body.objects[at], &mut next);
+            }
+        }
+        let per_world = records / n_worlds;
+        let inputs = body.consumes.iter().map(|&(n, bits)| (0..n as usize * per_world).map(|_| next() & mask(bits)).collect());
+        let inputs: Vec<Vec<u128>> = inputs.collect();
+        worlds.push(World { consumed: vec![0; inputs.len()], inputs, outputs: vec![Vec::new(); body.produces.len()], objects });
+    }
+    let streams = code.inputs.iter().map(|stream| {
+        let of = |world: &World| words_of(stream, &world.inputs[stream.port as usize]);
+        interleave(&worlds.iter().map(of).collect::<Vec<_>>(), stream.words as usize)
+    });
+    let data = Data {
+        streams: streams.collect(),
+        records,
+        objects: worlds.iter().map(|world| world.objects.clone()).collect(),
+    };
+    // Tokens before the first are zero for both.
+    let start = Instant::now();
+    let outcome = simulate::run(kernel, machine, body, &data, channels).map_err(|fault| fault.to_string())?;
+    let seconds = start.elapsed().as_secs_f64();
+    for world in &mut worlds {
+        run_loop(body, world, (records / n_worlds) as u64);
+    }
+    for (number, stream) in code.outputs.iter().enumerate() {
+        let of = |world: &World| words_of(stream, &world.outputs[stream.port as usize]);
+        let expected = interleave(&worlds.iter().map(of).collect::<Vec<_>>(), stream.words as usize);
+        if let Some(at) = (0..expected.len()).find(|&at| outcome.streams[number].get(at) != Some(&expected[at])) {
+            return Err(format!(
+                "word {at} of {} of the stream to port {} is {:08x}, and should be {:08x}",
+                expected.len(),
+                stream.port,
+                outcome.streams[number].get(at).copied().unwrap_or(0),
+                expected[at]
+            ));
+        }
+    }
+    // What chains came to.
+    for (at, one) in code.carried.iter().enumerate().filter(|(_, one)| one.why == Why::Chain) {
+        let values = &outcome.carried[at];
+        if values.is_empty() {
+            continue;
+        }
+        for (cluster, world) in worlds.iter().enumerate() {
+            let (expected, compared) = match one.first {
+                crate::words::First::Elements { object, word } => {
+                    let of = &body.objects[object as usize];
+                    let big_endian = code.inputs.first().is_none_or(|stream| stream.big_endian);
+                    (simulate::packed(&world.objects[object as usize], of.width, word, big_endian), u32::MAX)
+                }
+                crate::words::First::Element { object, index, word } => {
+                    let width = body.objects[object as usize].width - BITS * word;
+                    ((world.objects[object as usize][index] >> (BITS * word)) as u32, mask(width.min(BITS)) as u32)
+                }
+                _ => continue,
+            };
+            if (values[cluster] ^ expected) & compared != 0 {
+                return Err(format!(
+                    "carried word {at} of cluster {cluster} is {:08x}, and should be {expected:08x}",
+                    values[cluster]
+                ));
+            }
+        }
+    }
+    let _ = (Carry::True, Op::Const(0));
+    Ok(outcome.cycles as f64 * clusters as f64 / seconds)
+}

@@ -7,7 +7,7 @@ use headrace_library::samples;
 use headrace_stream::choose::{bytes_of, kernel_of, ways};
 use headrace_stream::kernel::Scheduling;
 use headrace_stream::machine::Machine;
-use headrace_transform::control::{Samples, search};
+use headrace_transform::control::{Limits, automaton_of};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -41,17 +41,11 @@ fn main() {
             continue;
         };
         let ports = || network.inputs.iter().map(|port| port.name.as_str());
-        let samples = Samples {
-            usual: samples::streams(operation, ports()),
-            thorough: samples::thorough_streams(operation, ports()),
-            plain: samples::plain_streams(operation, ports()),
-        };
-        let automaton = match search(&network, &samples) {
-            Ok(Some(automaton)) => automaton,
-            Ok(None) => {
-                println!("{}: too large", operation.full_name());
-                continue;
-            }
+        let explored = automaton_of(&network, &samples::streams(operation, ports()), &Limits::default());
+        let explored =
+            explored.or_else(|_| automaton_of(&network, &samples::plain_streams(operation, ports()), &Limits::default()));
+        let automaton = match explored {
+            Ok(automaton) => automaton,
             Err(reason) => {
                 println!("{}: {}", operation.full_name(), reason.reason);
                 continue;

@@ -4,7 +4,9 @@
 use crate::kernel::{self, Kernel, Scheduling};
 use crate::legalize::{NoForm, Options, is_chain, legalize};
 use crate::machine::Machine;
+use crate::merge_tables::merge_tables;
 use crate::place::{self, Choice, Placed};
+use crate::trial::means_the_same;
 use headrace_kernel::Loop;
 use headrace_transform::passes::canonicalize_loop::canonicalize_loop;
 use headrace_transform::passes::split_iteration::split_iteration;
@@ -34,7 +36,15 @@ pub fn forms(body: &Loop) -> Vec<Form> {
         let name = format!("in {} pieces", split.per_iteration);
         forms.push(Form { name, body: split.pieces, per_iteration: split.per_iteration });
     }
+    // Not of what these make.
     for at in 0..forms.len() {
+        if let Some(body) = merge_tables(&forms[at].body).filter(|body| means_the_same(&forms[at].body, body)) {
+            let name = match at {
+                0 => "with merged tables".into(),
+                _ => format!("{}, with merged tables", forms[at].name),
+            };
+            forms.push(Form { name, body, per_iteration: forms[at].per_iteration });
+        }
         if let Some(body) = constant_tables(&forms[at].body) {
             let name = match at {
                 0 => "with tables of bytes".into(),

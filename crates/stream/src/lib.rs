@@ -5,21 +5,27 @@
 //! | `machine` | machines as data |
 //! | `words` | kernels as operations on words |
 //! | `legalize` | iterations of loops as word code |
+//! | `merge_tables` | linear layers put into tables |
 //! | `place` | tables: where they are, and how they are reached |
 //! | `choose` | which form of a loop, which places of tables |
 //! | `kernel` | operations of a machine, scheduled |
 //! | `registers` | units and local register files |
 //! | `text` | listings, and texts in the manner of KernelC and StreamC |
 //! | `trial` | kernels held to their loops on random tokens |
+//! | `program` | strips that are loaded, worked on and stored |
+//! | `suits` | the checking model |
 //! | `simulate` | kernels, cycle by cycle, with their values |
 
 pub mod choose;
 pub mod kernel;
 pub mod legalize;
 pub mod machine;
+pub mod merge_tables;
 pub mod place;
+pub mod program;
 pub mod registers;
 pub mod simulate;
+pub mod suits;
 pub mod text;
 pub mod trial;
 pub mod words;

@@ -340,6 +340,8 @@ pub fn share_rotated(code: &WordCode, has: crate::words::Has) -> Option<WordCode
         _ => None,
     };
     let mut stands_for: Vec<Option<(u32, u32)>> = vec![None; code.tables.len()];
+    // Narrow tables that are bits of a wide one: which, from which bit on.
+    let mut bits_of: Vec<Option<(u32, u32)>> = vec![None; code.tables.len()];
     for at in 0..code.tables.len() {
         let Some(own) = constant(&code.tables[at]) else { continue };
         for other in 0..at {
@@ -354,13 +356,34 @@ pub fn share_rotated(code: &WordCode, has: crate::words::Has) -> Option<WordCode
             }
         }
     }
-    if stands_for.iter().all(Option::is_none) {
+    for at in 0..code.tables.len() {
+        let narrow = &code.tables[at];
+        let TableSource::Constant(own) = &narrow.source else { continue };
+        if narrow.bits >= BITS {
+            continue;
+        }
+        let mask = (1 << narrow.bits) - 1;
+        bits_of[at] = (0..code.tables.len()).filter(|&other| stands_for[other].is_none()).find_map(|other| {
+            let elements = constant(&code.tables[other]).filter(|elements| elements.len() == own.len())?;
+            // The top bits need no mask.
+            let lows = (0..=BITS - narrow.bits).rev();
+            let is_part = |lo: &u32| own.iter().zip(elements.iter()).all(|(own, other)| *own == other >> lo & mask);
+            lows.into_iter().find(is_part).map(|lo| (other as u32, lo))
+        });
+    }
+    if stands_for.iter().all(Option::is_none) && bits_of.iter().all(Option::is_none) {
         return None;
     }
     let mut made = code.without_words();
     let mut new: BTreeMap<WordId, WordId> = BTreeMap::new();
     for id in code.needed() {
         let id_new = match *code.op(id) {
+            WordOp::Lookup { table, index } if bits_of[table as usize].is_some() => {
+                let (other, lo) = bits_of[table as usize].unwrap_or((table, 0));
+                let found = made.add(WordOp::Lookup { table: other, index: new[&index] });
+                let down = made.binary_with(Binary::Shr, found, lo);
+                made.binary_with(Binary::And, down, (1 << code.tables[table as usize].bits) - 1)
+            }
             WordOp::Lookup { table, index } => match stands_for[table as usize] {
                 Some((other, by)) => {
                     let found = made.add(WordOp::Lookup { table: other, index: new[&index] });
@@ -369,10 +392,11 @@ pub fn share_rotated(code: &WordCode, has: crate::words::Has) -> Option<WordCode
                 }
                 None => made.add(WordOp::Lookup { table, index: new[&index] }),
             },
-            ref op => {
-                let op = op.with(&mut |operand| new[&operand]);
-                made.add(op)
-            }
+            ref op => match op.with(&mut |operand| new[&operand]) {
+                WordOp::Binary(op, a, b) => made.binary(op, a, b),
+                WordOp::Select(c, a, b) => made.select(c, a, b),
+                other => made.add(other),
+            },
         };
         new.insert(id, id_new);
     }

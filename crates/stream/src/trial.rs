@@ -67,6 +67,31 @@ pub fn interleave(channels: &[Vec<u32>], words: usize) -> Vec<u32> {
     all
 }
 
+/// Whether two loops over the same ports and objects do the same on some random tokens and objects.
+pub fn means_the_same(one: &Loop, other: &Loop) -> bool {
+    const ITERATIONS: usize = 3;
+    let mut next = numbers(7);
+    (0..2).all(|_| {
+        let objects: Vec<Vec<u128>> = one
+            .objects
+            .iter()
+            .map(|object| (0..object.length).map(|_| next() & mask(object.width)).collect())
+            .collect();
+        let inputs: Vec<Vec<u128>> = one
+            .consumes
+            .iter()
+            .map(|&(n, bits)| (0..n as usize * ITERATIONS).map(|_| next() & mask(bits)).collect())
+            .collect();
+        let world = World { consumed: vec![0; inputs.len()], inputs, outputs: vec![Vec::new(); one.produces.len()], objects };
+        let run = |body: &Loop| {
+            let mut world = world.clone();
+            run_loop(body, &mut world, ITERATIONS as u64);
+            (world.outputs, world.objects)
+        };
+        run(one) == run(other)
+    })
+}
+
 /// Holds a kernel to its loop on so many iterations and a half: cycles of clusters in a second of simulation.
 ///
 /// # Errors

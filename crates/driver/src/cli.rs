@@ -202,6 +202,15 @@ path from the port to the place; `note`: up to machine or compiler; `follows`: b
   headrace fmt src
   headrace fmt --check .                    list what would change, exit 1 if anything would")]
     Fmt(FmtArgs),
+    /// Map a network to a platform of small processors, simulate it to the cycle, and hold it to the interpreter
+    #[command(after_help = "\
+Examples:
+  headrace map --platform asap2 --mapping loop.toml
+  headrace map 'ctl.block.aes.AesEncrypt(NK = 4)' --platform asap2 --mapping loop.toml --json
+
+Exit status: 0 if what was mapped gives what the interpreter gives, 1 if the mapping is illegal or deadlocks, 2 for wrong
+arguments. A platform or a mapping that comes with the program is named without its ending; any other by its path.")]
+    Map(MapArgs),
     /// Synthesise networks, or anybody's Verilog, for FPGAs and measure what comes out: area, clock frequency, throughput
     #[command(after_help = "Examples:
   headrace synth aes128 --operation encrypt --device ecp5 --seeds 3
@@ -672,7 +681,8 @@ pub struct BenchArgs {
     /// that rows are about (`referee`), the experiments of CTL's publication (`published`), operations in the languages of
     /// targets beside what their users have (`targets`), `threads`, `compile`, `networks`, `interpreter`, `check`,
     /// instructions on embedded processors and what microcontrollers need (`embedded`; only the latter: `footprints`), whole
-    /// processes on files beside `openssl` (`command`), connections with the provider (`tls`); everything when absent
+    /// processes on files beside `openssl` (`command`), connections with the provider (`tls`), simulated arrays of small
+    /// processors beside what was published of such (`array`); everything but the last when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them
@@ -717,9 +727,69 @@ pub struct BenchArgs {
     /// Print the tables of earlier results instead of measuring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
     pub table: Vec<PathBuf>,
-    /// Put the tables of earlier results between the marks of this document, and figures where marks ask for speeds
-    #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath, requires = "table")]
+    /// Put the tables of earlier results, or of `array`, between the marks of this document, and figures where marks ask for
+    /// speeds
+    #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]
     pub into: Option<PathBuf>,
+}
+
+/// Arguments of `map`.
+#[derive(Args, Debug)]
+pub struct MapArgs {
+    /// The network or actor [default: that of the mapping]
+    #[arg(value_name = "NETWORK", value_hint = ValueHint::AnyPath)]
+    pub network: Option<String>,
+    /// Give a parameter of the network a value
+    #[arg(long = "set", value_name = "PARAM=VALUE")]
+    pub parameters: Vec<String>,
+    /// The platform: one of `headrace list platforms`, or a file
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::FilePath, default_value = "asap2")]
+    pub platform: String,
+    /// Which task is on which processor: a mapping that comes with the program, or a file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub mapping: String,
+    /// Random messages that are simulated and compared with the interpreter
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    pub messages: u32,
+    /// From what the random messages follow
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Where the cycles of tasks come from: measurements in the platform's file, or programs that are generated
+    #[arg(long, value_enum, default_value = "published")]
+    pub cost: CostName,
+    /// How programs are written [default: the fastest that fits]
+    #[arg(long, value_enum)]
+    pub form: Option<FormName>,
+    /// Print the programs
+    #[arg(long)]
+    pub listing: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where cycles come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CostName {
+    /// Measurements in the platform's file
+    Published,
+    /// Programs that are generated
+    Isa,
+}
+
+/// How programs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormName {
+    /// Everything once
+    Straight,
+    /// Tasks that are alike in a loop
+    Looped,
+    /// Parts of tasks that are alike in a hardware loop
+    Repeated,
+    /// Both
+    Rolled,
+    /// One part, again and again
+    Endless,
 }
 
 /// Arguments of `synth`.

@@ -29,6 +29,7 @@
 //! ```
 
 pub mod analysis;
+pub mod array;
 pub mod build;
 pub mod check;
 pub mod embedded;

@@ -13,6 +13,7 @@ mod format;
 mod graph;
 mod list;
 mod man;
+mod map;
 mod natives;
 mod prepare;
 mod run;
@@ -200,6 +201,7 @@ pub fn dispatch(cli: Cli) -> u8 {
         Command::Graph(arguments) => graph::graph(context, &arguments).map(|()| 0),
         Command::Analyze(arguments) => analyze::analyze(context, &arguments).map(|()| 0),
         Command::Bench(arguments) => bench::bench(context, &arguments).map(|()| 0),
+        Command::Map(arguments) => map::map(context, &arguments).map(|()| 0),
         Command::Synth(arguments) => synth::synth(context, &arguments).map(|()| 0),
         Command::Demo(arguments) => demo::demo(context, &arguments).map(|()| 0),
         Command::Doc(arguments) => doc::doc(context, &arguments).map(|()| 0),

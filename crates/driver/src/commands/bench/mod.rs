@@ -1,5 +1,6 @@
 //! `headrace bench`: one file a subject; here is what they share.
 
+mod array;
 mod blocks;
 mod checking;
 mod command;
@@ -50,6 +51,9 @@ const SUBJECTS: &[(&str, Measure)] = &[
     ("tls", tls::measure),
 ];
 
+/// The word for mappings to arrays of small processors.
+const ARRAY: &str = "array";
+
 /// The word for all rows of the referee.
 const REFEREE: &str = "referee";
 
@@ -83,6 +87,15 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     }
     if !arguments.table.is_empty() {
         return show_earlier(arguments);
+    }
+    // It has results of its own kind: figures beside published ones, and nothing that depends on this computer.
+    if let [word] = arguments.primitives.as_slice()
+        && word == ARRAY
+    {
+        return array::bench(context, arguments);
+    }
+    if arguments.into.is_some() {
+        return Err(Error::usage("`--into` is for tables of earlier results (`--table`) and for `array`"));
     }
     let (subjects, primitives) = chosen(&arguments.primitives);
     let mut machine = machine::describe(TOOLS, Path::new("."));

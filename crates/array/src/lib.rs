@@ -1,0 +1,24 @@
+//! Many-core arrays (GALS arrays of small processors): networks mapped to them, and simulated to the cycle.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `machine` | the description of an array, as data |
+//! | `values`, `tasks`, `unroll` | a network along one message, as tasks with wires between them |
+//! | `transform` | what may be done to such a network: split, commute, absorb, fold |
+//! | `mapping` | which task is where, as data; legality |
+//! | `cost`, `program` | what each processor does, cycle by cycle |
+//! | `simulate` | all of them at once, with values |
+
+pub mod atomic;
+pub mod design;
+pub mod energy;
+pub mod isa;
+pub mod machine;
+pub mod mapping;
+pub mod place;
+pub mod program;
+pub mod simulate;
+pub mod tasks;
+pub mod transform;
+pub mod unroll;
+pub mod values;

@@ -1,0 +1,674 @@
+//! `headrace bench array`: mappings to many-core arrays beside what was published of such.
+//!
+//! `bench/array.toml` has the published numbers, files of mappings and platforms what is simulated; this puts one beside the
+//! other. Nothing that is published goes into what is computed.
+
+use crate::cli::BenchArgs;
+use crate::commands::Context;
+use crate::failure::Outcome;
+use crate::output::{self, write_file};
+use headrace::Error;
+use headrace::array::{Effort, Mapped, Shape, explain, map, tasks};
+use headrace::error::describe;
+use headrace_array::atomic;
+use headrace_array::design::design;
+use headrace_array::energy::{Energy, at_voltage, energy, frequency};
+use headrace_array::machine::Machine;
+use headrace_array::mapping::{Mapping, built_in};
+use headrace_array::place::place;
+use headrace_array::program::{Links, Orders};
+use headrace_array::simulate::simulate;
+use headrace_bench::tables;
+use headrace_ir::Network;
+use headrace_platform::{File, Wrong};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Published {
+    platform: String,
+    normal: String,
+    design: Vec<PublishedDesign>,
+    plain: Vec<Plain>,
+    activity: PublishedActivity,
+    energy: Vec<PublishedEnergy>,
+    scaling: Vec<Scaling>,
+    software: Vec<Software>,
+    errata: Errata,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublishedDesign {
+    name: String,
+    mapping: String,
+    cycles: f64,
+    online: Cores,
+    offline: Cores,
+    tolerance: f64,
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cores {
+    cores: f64,
+    joining: f64,
+    per_core: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plain {
+    name: String,
+    mapping: String,
+    cores: f64,
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublishedActivity {
+    mapping: String,
+    period: f64,
+    total_mw: f64,
+    mbps: f64,
+    executing_mw: f64,
+    stalled_mw: f64,
+    links_mw: f64,
+    row: Vec<ActivityRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ActivityRow {
+    name: String,
+    tasks: String,
+    number: f64,
+    executing: f64,
+    nops: f64,
+    stalled: f64,
+    halted: f64,
+    near: f64,
+    long: f64,
+    printed_mw: [f64; 5],
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublishedEnergy {
+    mapping: String,
+    name: String,
+    nj_per_bit: f64,
+    tolerance: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scaling {
+    nm: f64,
+    volts: f64,
+    speed: f64,
+    power: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Software {
+    name: String,
+    nm: f64,
+    area: Option<f64>,
+    mhz: f64,
+    cycles_per_byte: Option<f64>,
+    mbps: Option<f64>,
+    watts: Option<f64>,
+    scaled: Scaled,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scaled {
+    mbps: f64,
+    area: Option<f64>,
+    mbps_per_mm2: Option<f64>,
+    nj_per_bit: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Errata {
+    notes: Vec<String>,
+}
+
+/// A figure beside what was published.
+#[derive(Clone, Debug, Serialize)]
+struct Line {
+    what: String,
+    published: Option<f64>,
+    here: Option<f64>,
+    /// Greatest deviation that counts as the same, as a part of what was published; none where nothing is asked.
+    tolerance: Option<f64>,
+    note: String,
+}
+
+impl Line {
+    fn new(what: impl Into<String>, published: Option<f64>, here: f64, tolerance: Option<f64>) -> Self {
+        Self { what: what.into(), published, here: Some(here), tolerance, note: String::new() }
+    }
+
+    fn note(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+
+    fn deviation(&self) -> Option<f64> {
+        Some(self.here? / self.published.filter(|it| *it != 0.0)? - 1.0)
+    }
+
+    fn is_within(&self) -> Option<bool> {
+        let tolerance = self.tolerance?;
+        match (self.deviation(), self.published, self.here) {
+            (Some(deviation), ..) => Some(deviation.abs() <= tolerance + 1e-9),
+            (None, Some(_), Some(here)) => Some(here == 0.0),
+            _ => Some(false),
+        }
+    }
+}
+
+/// What belongs together.
+#[derive(Clone, Debug, Serialize)]
+struct Experiment {
+    id: String,
+    title: String,
+    lines: Vec<Line>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Results<'r> {
+    platform: &'r str,
+    command: &'static str,
+    experiments: &'r [Experiment],
+}
+
+/// Simulates everything, prints it beside what was published, and writes results and document.
+pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
+    let published: Published =
+        File::new("bench/array.toml", include_str!("../../../../../bench/array.toml")).parse().map_err(wrong)?;
+    let machine = Machine::read(headrace_platform::find(&published.platform).map_err(wrong)?).map_err(wrong)?;
+    let mut bench = Bench { context, machine, networks: BTreeMap::new(), kept: BTreeMap::new() };
+    let experiments = [
+        bench.cores(&published)?,
+        bench.periods(&published)?,
+        bench.atomic(&published)?,
+        bench.per_core(&published)?,
+        bench.table_4(&published),
+        bench.activity(&published)?,
+        bench.energy(&published)?,
+        bench.online(&published)?,
+        bench.table_5(&published)?,
+        bench.sweeps(&published)?,
+    ];
+    let mut text = String::new();
+    for experiment in &experiments {
+        text.push_str(&table(experiment));
+    }
+    text.push_str("\n### Errata of the publication\n\n");
+    published.errata.notes.iter().for_each(|note| text.push_str(&format!("* {note}\n")));
+    output::print(text.as_bytes())?;
+    if let Some(path) = &arguments.json {
+        let results = Results {
+            platform: &published.platform,
+            command: "headrace bench array --json bench/results/array.json --into docs/array.md",
+            experiments: &experiments,
+        };
+        let json = serde_json::to_string_pretty(&results).unwrap_or_default();
+        write_file(path, format!("{json}\n").as_bytes())?;
+    }
+    if let Some(document) = &arguments.into {
+        let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
+        let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
+        let new = tables::replace(&old, "array", &text).ok_or_else(|| wrong("has no marks for array"))?;
+        write_file(document, new.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn wrong(wrong: Wrong) -> Error {
+    Error::wrong(wrong.to_string())
+}
+
+fn table(experiment: &Experiment) -> String {
+    let number = |value: Option<f64>| match value {
+        None => "–".to_owned(),
+        Some(value) if value == value.round() && value.abs() < 1e7 => format!("{value}"),
+        Some(value) if value.abs() >= 100.0 => format!("{value:.1}"),
+        Some(value) => format!("{value:.3}"),
+    };
+    let mut text = format!("\n### {}: {}\n\n", experiment.id, experiment.title);
+    text.push_str("| what | published | here | deviation | asked | reached | note |\n|---|--:|--:|--:|--:|---|---|\n");
+    for line in &experiment.lines {
+        let deviation = line.deviation().map_or_else(|| "–".into(), |it| format!("{:+.1} %", 100.0 * it));
+        let asked = match line.tolerance {
+            None => "–".into(),
+            Some(0.0) => "equal".into(),
+            Some(tolerance) => format!("± {} %", number(Some((tolerance * 1e5).round() / 1e3))),
+        };
+        let reached = match line.is_within() {
+            None => "–",
+            Some(true) => "yes",
+            Some(false) => "**no**",
+        };
+        text.push_str(&format!(
+            "| {} | {} | {} | {deviation} | {asked} | {reached} | {} |\n",
+            line.what,
+            number(line.published),
+            number(line.here),
+            line.note
+        ));
+    }
+    if !experiment.notes.is_empty() {
+        text.push('\n');
+    }
+    experiment.notes.iter().for_each(|note| text.push_str(&format!("{note}\n")));
+    text
+}
+
+/// What is simulated, once each.
+struct Bench<'c> {
+    context: &'c mut Context,
+    machine: Machine,
+    networks: BTreeMap<String, Arc<Network>>,
+    kept: BTreeMap<String, Arc<(Mapped, Energy)>>,
+}
+
+/// The modes of a key, by the end of a mapping's name.
+const MODES: [&str; 2] = ["online", "offline"];
+
+impl Bench<'_> {
+    fn mapping(&mut self, name: &str) -> Outcome<(Mapping, Arc<Network>)> {
+        let file = built_in().iter().find(|file| file.name == name);
+        let file = file.ok_or_else(|| Error::wrong(format!("there is no mapping `{name}`")))?;
+        let mapping = Mapping::read(file).map_err(wrong)?;
+        let network = mapping.written.network.clone().unwrap_or_default();
+        let known = self.networks.get(&network).cloned();
+        let elaborated = match known {
+            Some(known) => known,
+            None => self.context.elaborate(&network, &[])?,
+        };
+        self.networks.insert(network, Arc::clone(&elaborated));
+        Ok((mapping, elaborated))
+    }
+
+    /// A mapping, simulated, placed and held to the interpreter.
+    fn mapped(&mut self, name: &str) -> Outcome<Arc<(Mapped, Energy)>> {
+        if let Some(known) = self.kept.get(name) {
+            return Ok(Arc::clone(known));
+        }
+        self.context.terminal.status(&format!("simulating {name}"));
+        let (mapping, network) = self.mapping(name)?;
+        let mapped = map(&network, &self.machine, &mapping, Effort { messages: 200, ..Effort::default() })?;
+        let orders = Orders::of(&mapped.design, &|_| false);
+        let links = Links::of(&mapped.design, &self.machine, &orders, None);
+        let places = place(&mapped.design, &self.machine, &links, 1).map_err(Error::wrong)?;
+        let takes = energy(&mapped.design, &self.machine, &mapped.setup.channels, &mapped.outcome, Some(&places));
+        let both = Arc::new((mapped, takes));
+        self.kept.insert(name.to_owned(), Arc::clone(&both));
+        Ok(both)
+    }
+
+    fn cores(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        for it in &published.design {
+            for (mode, cores) in MODES.iter().zip([&it.online, &it.offline]) {
+                let both = self.mapped(&format!("{}-{mode}", it.mapping))?;
+                let n = both.0.design.cores.len() as f64;
+                let joining = both.0.design.cores.iter().filter(|core| core.merges).count() as f64;
+                lines.push(Line::new(format!("{}, {mode} keys", it.name), Some(cores.cores), n, Some(0.0)));
+                let what = format!("{}, {mode} keys: joining", it.name);
+                lines.push(Line::new(what, Some(cores.joining), joining, Some(0.0)));
+            }
+        }
+        for it in &published.plain {
+            let both = self.mapped(&it.mapping)?;
+            let n = both.0.design.cores.len() as f64;
+            let tolerance = if it.note.is_empty() { Some(0.0) } else { None };
+            lines.push(Line::new(format!("{}, not optimised", it.name), Some(it.cores), n, tolerance).note(&it.note));
+        }
+        Ok(experiment(
+            "X1",
+            "processors",
+            lines,
+            &[
+                "Each mapping has encrypted the known answers in its file and 200 random blocks in the simulator, as the interpreter has them.",
+            ],
+        ))
+    }
+
+    fn periods(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        for it in &published.design {
+            for mode in MODES {
+                let both = self.mapped(&format!("{}-{mode}", it.mapping))?;
+                let line = Line::new(
+                    format!("{}, {mode} keys", it.name),
+                    Some(it.cycles),
+                    both.0.outcome.cycles_per_message,
+                    Some(it.tolerance),
+                );
+                lines.push(line.note(&it.note));
+            }
+        }
+        Ok(experiment(
+            "X2–X4",
+            "cycles a block",
+            lines,
+            &[
+                "One latency of links, fitted to four of the looped designs; what is left of deviations is the latency of each single link and instructions around loops, which the lost figures would say.",
+            ],
+        ))
+    }
+
+    fn atomic(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        for it in &published.design {
+            let name = format!("{}-online", it.mapping);
+            let simulated = self.mapped(&name)?.0.outcome.cycles_per_message;
+            let period = atomic::period(&self.mapped(&name)?.0.design, &self.machine).map_err(Error::wrong)?;
+            let holds = if period + 0.5 >= simulated { "not less than simulated" } else { "less than simulated" };
+            lines.push(Line::new(&it.name, Some(it.cycles), period, None).note(holds));
+        }
+        Ok(experiment("X5", "cycles a block with atomic tasks: the period of the event graph", lines, &[]))
+    }
+
+    fn per_core(&mut self, published: &Published) -> Outcome<Experiment> {
+        // Throughput per core from published cycles and our cores, as Table 2 has it, and from simulated cycles.
+        let normal = published.design.iter().find(|it| format!("{}-online", it.mapping) == published.normal);
+        let normal_cycles = normal.map_or(f64::NAN, |it| it.cycles);
+        let base = self.mapped(&published.normal)?;
+        let (base_cores, base_simulated) = (base.0.design.cores.len() as f64, base.0.outcome.cycles_per_message);
+        let mut lines = Vec::new();
+        for it in &published.design {
+            for (mode, cores) in MODES.iter().zip([&it.online, &it.offline]) {
+                let both = self.mapped(&format!("{}-{mode}", it.mapping))?;
+                let n = both.0.design.cores.len() as f64;
+                let from_published = normal_cycles * base_cores / (it.cycles * n);
+                let simulated = base_simulated * base_cores / (both.0.outcome.cycles_per_message * n);
+                // Table 2 has two digits behind the point.
+                let tolerance = Some(0.0101 / cores.per_core);
+                let line =
+                    Line::new(format!("{}, {mode} keys", it.name), Some(cores.per_core), from_published, tolerance);
+                lines.push(line.note(format!("{simulated:.2} with simulated cycles")));
+            }
+        }
+        Ok(experiment(
+            "X6",
+            "throughput per processor, normalised, from published cycles and processors here",
+            lines,
+            &[],
+        ))
+    }
+
+    fn table_4(&self, published: &Published) -> Experiment {
+        let (power, activity) = (&self.machine.power, &published.activity);
+        let mut sums = [0.0; 4];
+        let mut lines = Vec::new();
+        for row in &activity.row {
+            let parts = [
+                row.executing * *power.active_mw,
+                (row.nops + row.stalled) * *power.stall_mw,
+                row.halted * *power.leakage_mw,
+                row.near * *power.near_mw + row.long * *power.long_mw_per_tile,
+            ]
+            .map(|part| part / activity.period);
+            sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += row.number * part);
+            for (what, (part, printed)) in
+                ["execution", "stall", "leakage", "links"].iter().zip(parts.iter().zip(row.printed_mw))
+            {
+                // Printed with two digits.
+                let line = Line::new(format!("{}: {what}, mW", row.name), Some(printed), *part, None);
+                let off = (part - printed).abs() > 0.011;
+                lines.push(if off { line.note("see errata") } else { line });
+            }
+            let total = parts.iter().sum();
+            let line = Line::new(format!("{}: sum, mW", row.name), Some(row.printed_mw[4]), total, None);
+            lines.push(if (total - row.printed_mw[4]).abs() > 0.05 { line.note("see errata") } else { line });
+        }
+        lines.push(Line::new("all: execution, mW", Some(activity.executing_mw), sums[0], Some(0.005)));
+        lines.push(Line::new("all: stall, mW", Some(activity.stalled_mw), sums[1], Some(0.005)));
+        lines.push(Line::new("all: links, mW", Some(activity.links_mw), sums[3], Some(0.005)));
+        lines.push(Line::new("all, mW", Some(activity.total_mw), sums.iter().sum(), Some(0.005)));
+        experiment("X8", "Table 4 from its own cycles", lines, &[])
+    }
+
+    fn activity(&mut self, published: &Published) -> Outcome<Experiment> {
+        let both = self.mapped(&published.activity.mapping)?;
+        let (mapped, takes) = (&both.0, &both.1);
+        let mut lines = Vec::new();
+        for row in &published.activity.row {
+            let is_of = |core: &&headrace_array::design::Core| match row.tasks.as_str() {
+                "merge" => core.merges,
+                prefix => {
+                    !core.merges
+                        && core.tasks.iter().any(|task| {
+                            let name = &mapped.design.tasks.tasks[task.index()].name;
+                            name.split(" + ").any(|part| part.starts_with(prefix))
+                        })
+                }
+            };
+            let of: Vec<usize> =
+                (0..mapped.design.cores.len()).filter(|&core| is_of(&&mapped.design.cores[core])).collect();
+            let mean = |f: &dyn Fn(usize) -> u64| {
+                of.iter().map(|&core| f(core) as f64).sum::<f64>() / (of.len().max(1) * mapped.outcome.steady) as f64
+            };
+            let activity = |core: usize| mapped.outcome.activity[core];
+            lines.push(Line::new(format!("{}: processors", row.name), Some(row.number), of.len() as f64, Some(0.0)));
+            let one = |published: f64| if published > 0.0 { Some(1.0 / published) } else { Some(0.0) };
+            let executed = mean(&|core| activity(core).executed);
+            lines.push(Line::new(
+                format!("{}: executing", row.name),
+                Some(row.executing),
+                executed,
+                one(row.executing),
+            ));
+            let nops = mean(&|core| activity(core).nops);
+            lines.push(Line::new(format!("{}: NOP", row.name), Some(row.nops), nops, one(row.nops)));
+            lines.push(Line::new(
+                format!("{}: stalled", row.name),
+                Some(row.stalled),
+                mean(&|core| activity(core).stalled),
+                None,
+            ));
+            lines.push(Line::new(
+                format!("{}: halted", row.name),
+                Some(row.halted),
+                mean(&|core| activity(core).halted),
+                None,
+            ));
+        }
+        lines.push(Line::new("all, mW", Some(published.activity.total_mw), takes.total_mw(), Some(0.01)));
+        let mbps = 128.0 * takes.messages_per_second / 1e6;
+        lines.push(
+            Line::new("Mbit/s", Some(published.activity.mbps), mbps, None)
+                .note("published at 1.21 GHz, simulated at the nominal frequency"),
+        );
+        Ok(experiment(
+            "X9",
+            "Table 4 from simulated activity: cycles of 70, and power",
+            lines,
+            &[
+                "With MixColumns writing each byte when it is done; oscillators halt after the cycles that the platform says.",
+            ],
+        ))
+    }
+
+    fn energy(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        for it in &published.energy {
+            let per_bit = self.mapped(&it.mapping)?.1.nj_per_message / 128.0;
+            lines.push(Line::new(format!("{}, nJ a bit", it.name), Some(it.nj_per_bit), per_bit, Some(it.tolerance)));
+        }
+        for it in &published.design {
+            let per_bit = self.mapped(&format!("{}-offline", it.mapping))?.1.nj_per_message / 128.0;
+            lines.push(Line::new(format!("{}, nJ a bit", it.name), None, per_bit, None));
+        }
+        let [pm, nomerge] =
+            ["pm-offline", "nomerge-offline"].map(|name| self.mapped(name).map(|both| both.1.nj_per_message));
+        let line = Line::new("Parallel MixColumns beside No merge", Some(2.0), pm? / nomerge?, None);
+        lines.push(line.note("not reproduced: see errata"));
+        for volts in [0.65, 0.8, 1.0, 1.2, 1.3] {
+            let line =
+                Line::new(format!("energy at {volts} V beside 1.3 V"), None, at_voltage(&self.machine, volts), None);
+            let line =
+                if volts == 0.65 { Line { published: Some(0.39 / 1.54), tolerance: Some(0.02), ..line } } else { line };
+            lines.push(line.note(format!("at {:.0} MHz", frequency(&self.machine, volts))));
+        }
+        Ok(experiment("X10", "energy", lines, &[]))
+    }
+
+    fn online(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        for it in &published.design {
+            let online = self.mapped(&format!("{}-online", it.mapping))?.1.nj_per_message;
+            let offline = self.mapped(&format!("{}-offline", it.mapping))?.1.nj_per_message;
+            lines.push(
+                Line::new(&it.name, None, 100.0 * (online / offline - 1.0), None).note("published for all: 35 to 55"),
+            );
+        }
+        Ok(experiment("X11", "more energy with online key expansion, per cent", lines, &[]))
+    }
+
+    fn table_5(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        let tolerance = Some(0.003);
+        let own = published.software.last().ok_or_else(|| Error::wrong("bench/array.toml: no software"))?;
+        let (mut per_area, mut per_bit): (Vec<(String, f64)>, Vec<(String, f64)>) = (Vec::new(), Vec::new());
+        for it in &published.software {
+            let scaling = published.scaling.iter().find(|scaling| scaling.nm == it.nm);
+            let scaling =
+                scaling.ok_or_else(|| Error::wrong(format!("bench/array.toml: no scaling from {} nm", it.nm)))?;
+            let raw = it.mbps.unwrap_or_else(|| 8.0 * it.mhz / it.cycles_per_byte.unwrap_or(f64::NAN));
+            let mbps = raw * scaling.speed;
+            let at = format!("{} nm, {} V", scaling.nm, scaling.volts);
+            lines.push(Line::new(format!("{}: Mbit/s", it.name), Some(it.scaled.mbps), mbps, tolerance).note(at));
+            let area = it.area.map(|area| area * (65.0 / it.nm).powi(2));
+            if let (Some(area), Some(printed)) = (area, it.scaled.area) {
+                lines.push(Line::new(format!("{}: area, mm²", it.name), Some(printed), area, Some(0.005)));
+            }
+            if let (Some(area), Some(printed)) = (area, it.scaled.mbps_per_mm2) {
+                lines.push(Line::new(
+                    format!("{}: Mbit/s a mm²", it.name),
+                    Some(printed),
+                    it.scaled.mbps / area,
+                    tolerance,
+                ));
+                per_area.push((it.name.clone(), it.scaled.mbps / area));
+            }
+            if let (Some(watts), Some(power), Some(printed)) = (it.watts, scaling.power, it.scaled.nj_per_bit) {
+                let energy = watts * power / it.scaled.mbps * 1e3;
+                lines.push(Line::new(format!("{}: nJ a bit", it.name), Some(printed), energy, tolerance));
+                per_bit.push((it.name.clone(), energy));
+            }
+        }
+        let of =
+            |all: &[(String, f64)], name: &str| all.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        for (name, value) in per_area.iter().filter(|(name, _)| *name != own.name) {
+            let gain = of(&per_area, &own.name).unwrap_or(f64::NAN) / value;
+            lines.push(Line::new(format!("throughput an area beside {name}"), None, gain, None));
+        }
+        for (name, value) in per_bit.iter().filter(|(name, _)| *name != own.name) {
+            let gain = value / of(&per_bit, &own.name).unwrap_or(f64::NAN);
+            lines.push(Line::new(format!("energy a bit beside {name}"), None, gain, None));
+        }
+        Ok(experiment(
+            "X12",
+            "Table 5, scaled to 65 nm and 1.3 V",
+            lines,
+            &[
+                "Throughput an area and energy a bit follow from the scaled throughput as it is printed, in three or four figures.",
+                "Claimed: 3.5 to 9.2 and 10.7 to 15.6 times the throughput an area of processors, 3.3 times that of the GPU; 9.5 to 11.3 and 8.2 to 18.1 times less energy, 2.9 times less than the GPU.",
+            ],
+        ))
+    }
+
+    /// Cycles a block with a changed machine; none where processors wait for each other.
+    fn with(&mut self, name: &str, change: &dyn Fn(&mut Machine)) -> Outcome<Result<f64, String>> {
+        let (mapping, network) = self.mapping(name)?;
+        let mut machine = self.machine.clone();
+        change(&mut machine);
+        let message = mapping.written.message.clone().unwrap_or_default();
+        let shape = Shape::of(&network, &message)?;
+        let design = design(&tasks(&network, &shape)?, &mapping, &machine).map_err(wrong)?;
+        let messages = shape.random(&network, 32, 1, &[1]);
+        let parameters = design.tasks.parameter_values(&messages[0]).map_err(Error::wrong)?;
+        let setup = headrace_array::program::build(&design, &machine, &parameters, None).map_err(Error::wrong)?;
+        Ok(match simulate(&setup, &messages, None) {
+            Ok(outcome) => Ok(outcome.cycles_per_message),
+            Err(failed) => Err(explain(&design, &failed)),
+        })
+    }
+
+    fn sweeps(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        let mut notes = Vec::new();
+        for it in &published.design {
+            let name = format!("{}-online", it.mapping);
+            for depth in [4, 8, 16, 32, 64] {
+                self.context.terminal.status(&format!("{name} with FIFOs of {depth}"));
+                let came = self.with(&name, &|machine| machine.fifo.depth.value = depth)?;
+                let what = format!("{}, FIFOs of {depth}", it.name);
+                match came {
+                    Ok(cycles) => lines.push(Line::new(what, None, cycles, None)),
+                    Err(why) => {
+                        let circle = why.lines().last().unwrap_or_default().trim().to_owned();
+                        let line = Line {
+                            what,
+                            published: None,
+                            here: None,
+                            tolerance: None,
+                            note: format!("deadlock {circle}"),
+                        };
+                        lines.push(line);
+                    }
+                }
+            }
+            let mut before = 0.0;
+            let mut rises = true;
+            let mut row = Vec::new();
+            for latency in [0, 2, 4, 6, 7, 8, 10, 12] {
+                let came = self.with(&name, &|machine| machine.link.near_latency.value = latency)?;
+                let cycles = came.unwrap_or(f64::NAN);
+                rises &= cycles >= before;
+                before = cycles;
+                row.push(format!("{latency}: {cycles:.0}"));
+            }
+            let monotone = if rises { "never falls" } else { "falls somewhere" };
+            notes.push(format!("* {}, cycles a block by latency of links: {} ({monotone}).", it.name, row.join(", ")));
+        }
+        let (mapping, network) = self.mapping(&published.activity.mapping)?;
+        let mut row = Vec::new();
+        for halt in [5, 9, 11, 14, 22, 40] {
+            let mut machine = self.machine.clone();
+            machine.clock.halt_after.value = halt;
+            let mapped = map(&network, &machine, &mapping, Effort { messages: 64, ..Effort::default() })?;
+            let takes = energy(&mapped.design, &machine, &mapped.setup.channels, &mapped.outcome, None);
+            row.push(format!("{halt}: {:.2} W", takes.total_mw() / 1e3));
+        }
+        notes.push(format!(
+            "* {}: power by cycles until an oscillator halts: {}.",
+            mapping.written.about,
+            row.join(", ")
+        ));
+        let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
+        self.context.terminal.status("");
+        Ok(experiment("X13", "cycles a block by the depth of FIFOs", lines, &notes))
+    }
+}
+
+fn experiment(id: &str, title: &str, lines: Vec<Line>, notes: &[&str]) -> Experiment {
+    Experiment { id: id.into(), title: title.into(), lines, notes: notes.iter().map(|&note| note.to_owned()).collect() }
+}

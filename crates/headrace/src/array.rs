@@ -1,0 +1,403 @@
+//! Mapping of networks to many-core arrays: legal, simulated, and held to the interpreter.
+//!
+//! A mapping is a result only when what it computes has been seen to be right: the simulator moves real words, and what leaves
+//! the array is compared with what the interpreter gives for the same messages, token by token.
+
+use crate::error::{Error, Result};
+use headrace_array::design::{Design, design};
+use headrace_array::isa::{self, Form, Generated};
+use headrace_array::machine::Machine;
+use headrace_array::mapping::{Mapping, Tokens};
+use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
+use headrace_array::tasks::Tasks;
+use headrace_array::unroll::{Feed, Unfit, unroll};
+use headrace_array::values::{bounds, wrap};
+use headrace_engine::Engine as _;
+use headrace_exchange::SilentHost;
+use headrace_interp::{Interpreter, Options};
+use headrace_ir::{Network, Scalar};
+use headrace_source::Diagnostic;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use headrace_array as many_core;
+
+/// Tokens of one message, by port.
+pub type Message = Vec<Vec<i128>>;
+
+/// What a message of a network is: for each input port, known tokens or how many there are of data.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    feeds: Vec<Feed>,
+}
+
+/// Where the cycles of tasks come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Costs {
+    /// From measurements that the platform's file has.
+    #[default]
+    Published,
+    /// From the programs that are generated for its processors, in the best form or in one.
+    Isa(Option<Form>),
+}
+
+/// What is asked of a mapping.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Random messages that are simulated and compared; at least 8 are simulated.
+    pub messages: usize,
+    /// From which they follow.
+    pub seed: u64,
+    /// Cycles of which it is kept what each processor does when.
+    pub window: Option<(u64, u64)>,
+    /// Where the cycles of tasks come from.
+    pub costs: Costs,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { messages: 64, seed: 1, window: None, costs: Costs::default() }
+    }
+}
+
+/// A mapping that was simulated and found right.
+pub struct Mapped {
+    /// Tasks on processors.
+    pub design: Design,
+    /// What was simulated.
+    pub setup: Setup,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Programs of the processors, where they were generated.
+    pub programs: Vec<Generated>,
+    /// Known answers that were right.
+    pub n_answers: usize,
+    /// Random messages that came out as the interpreter has them.
+    pub n_messages: usize,
+}
+
+impl Shape {
+    /// The shape of messages as a mapping says it.
+    ///
+    /// # Errors
+    ///
+    /// A port is missing or unknown, or a token does not fit its type.
+    pub fn of(network: &Network, message: &BTreeMap<String, Tokens>) -> Result<Self> {
+        let known = || network.inputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>().join(", ");
+        if let Some(name) = message.keys().find(|name| !network.inputs.iter().any(|port| port.name == **name)) {
+            return Err(Error::wrong(format!(
+                "the message names an input `{name}`; `{}` has {}",
+                network.name,
+                known()
+            )));
+        }
+        let mut feeds = Vec::new();
+        for port in &network.inputs {
+            let (low, high) = range(port.ty).ok_or_else(|| {
+                Error::wrong(format!("input `{}` has tokens of {}; words of an array are integers", port.name, port.ty))
+            })?;
+            feeds.push(match message.get(&port.name) {
+                None => {
+                    return Err(Error::wrong(format!(
+                        "the message does not say what comes in on `{}`; `{}` has {}",
+                        port.name,
+                        network.name,
+                        known()
+                    )));
+                }
+                Some(Tokens::Data(n)) => Feed::Data(*n),
+                Some(Tokens::Known(tokens)) => {
+                    let tokens: Vec<i128> = tokens.iter().map(|&token| i128::from(token)).collect();
+                    if let Some(wrong) = tokens.iter().find(|token| !(low..=high).contains(*token)) {
+                        return Err(Error::wrong(format!(
+                            "{wrong} does not fit {}, the type of `{}`",
+                            port.ty, port.name
+                        )));
+                    }
+                    Feed::Known(tokens)
+                }
+            });
+        }
+        Ok(Self { feeds })
+    }
+
+    /// Random messages; tokens of the `same` ports are those of the first in all.
+    pub fn random(&self, network: &Network, n: usize, seed: u64, same: &[usize]) -> Vec<Message> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        };
+        let mut all: Vec<Message> = Vec::new();
+        for at in 0..n {
+            let mut message = Vec::new();
+            for (port, feed) in self.feeds.iter().enumerate() {
+                message.push(match feed {
+                    Feed::Known(tokens) => tokens.clone(),
+                    Feed::Data(_) if at > 0 && same.contains(&port) => all[0][port].clone(),
+                    Feed::Data(n) => (0..*n).map(|_| random_token(network.inputs[port].ty, next())).collect(),
+                });
+            }
+            all.push(message);
+        }
+        all
+    }
+}
+
+fn range(ty: Scalar) -> Option<(i128, i128)> {
+    match ty {
+        Scalar::Bool => Some((0, 1)),
+        Scalar::Int(int) if int.width <= 64 => Some(bounds(int)),
+        _ => None,
+    }
+}
+
+fn random_token(ty: Scalar, bits: u64) -> i128 {
+    match ty {
+        Scalar::Int(int) => wrap(i128::from(bits >> (64 - int.width.min(64))), int),
+        _ => i128::from(bits >> 63),
+    }
+}
+
+/// The interpreter's outputs for messages, one after the other in one run, by port.
+///
+/// # Errors
+///
+/// The program traps, or does not take all of a message.
+pub fn expected(network: &Arc<Network>, messages: &[Message]) -> Result<Vec<Message>> {
+    let mut engine = Interpreter::new(Arc::clone(network), Options::default()).map_err(Error::Refused)?;
+    let mut all = Vec::new();
+    for message in messages {
+        let mut pending: Vec<Vec<u8>> = Vec::new();
+        for (port, tokens) in network.inputs.iter().zip(message) {
+            let size = port.ty.storage_bytes();
+            pending.push(tokens.iter().flat_map(|token| token.to_le_bytes().into_iter().take(size)).collect());
+        }
+        let mut taken: Vec<Vec<u8>> = vec![Vec::new(); network.outputs.len()];
+        loop {
+            let mut moved = false;
+            for (port, bytes) in pending.iter_mut().enumerate() {
+                let n = engine.write(port, bytes) * network.inputs[port].ty.storage_bytes();
+                moved |= n > 0;
+                bytes.drain(..n);
+            }
+            if let Err(trap) = engine.run(None, &mut SilentHost) {
+                return Err(Error::wrong(format!("the interpreter ends with: {trap}")));
+            }
+            for (port, bytes) in taken.iter_mut().enumerate() {
+                moved |= engine.read(port, bytes) > 0;
+            }
+            if !moved {
+                break;
+            }
+        }
+        let outputs = taken.iter().zip(&network.outputs).map(|(bytes, port)| {
+            bytes.chunks_exact(port.ty.storage_bytes()).map(|token| decode(token, port.ty)).collect()
+        });
+        all.push(outputs.collect());
+    }
+    Ok(all)
+}
+
+fn decode(token: &[u8], ty: Scalar) -> i128 {
+    let raw = token.iter().take(8).rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
+    match ty {
+        Scalar::Int(int) => wrap(i128::from(raw), int),
+        _ => i128::from(raw),
+    }
+}
+
+/// A network along one message, as tasks.
+///
+/// # Errors
+///
+/// It cannot be unrolled: the diagnostic says where and why.
+pub fn tasks(network: &Network, shape: &Shape) -> Result<Tasks> {
+    unroll(network, &shape.feeds).map_err(|unfit| refused(&unfit))
+}
+
+fn refused(unfit: &Unfit) -> Error {
+    let mut diagnostic = Diagnostic::error("not-mappable", unfit.problem.clone());
+    if !unfit.instance.is_empty() {
+        diagnostic = diagnostic.note(format!("in instance {}", unfit.instance));
+    }
+    match unfit.span {
+        Some(span) => Error::Refused(vec![diagnostic.at(span, "")]),
+        None => Error::Refused(vec![diagnostic]),
+    }
+}
+
+/// Maps a network as a file says, simulates it, and holds it to known answers and to the interpreter.
+///
+/// # Errors
+///
+/// The mapping is illegal, the array comes to no end, or what comes out is not what the interpreter gives.
+pub fn map(network: &Arc<Network>, machine: &Machine, mapping: &Mapping, effort: Effort) -> Result<Mapped> {
+    let message = mapping.written.message.as_ref();
+    let message = message.ok_or_else(|| Error::wrong(format!("{}: `message` is missing", mapping.file.path)))?;
+    let shape = Shape::of(network, message)?;
+    let unrolled = tasks(network, &shape)?;
+    let design = design(&unrolled, mapping, machine).map_err(|wrong| Error::wrong(wrong.to_string()))?;
+    verified(network, &shape, machine, mapping, design, effort)
+}
+
+/// Simulates a design and holds it to known answers and to the interpreter.
+///
+/// # Errors
+///
+/// As [`map`].
+pub fn verified(
+    network: &Arc<Network>,
+    shape: &Shape,
+    machine: &Machine,
+    mapping: &Mapping,
+    design: Design,
+    effort: Effort,
+) -> Result<Mapped> {
+    let same: Vec<usize> = mapping
+        .written
+        .fold
+        .iter()
+        .filter_map(|port| network.inputs.iter().position(|input| input.name == *port.get_ref()))
+        .collect();
+    let wrong = |why: String| Error::wrong(format!("{}: {why}", mapping.file.path));
+    // Enough messages that half of them are the steady state, and whole periods.
+    let n = effort.messages.max(8 * design.in_flight).next_multiple_of(design.in_flight);
+    let mut n_answers = 0;
+    for answer in &mapping.written.answer {
+        let given = |port: usize, name: &str, ty: Scalar| -> Result<Vec<i128>> {
+            match (&shape.feeds[port], answer.inputs.get(name)) {
+                (Feed::Known(tokens), _) => Ok(tokens.clone()),
+                (Feed::Data(_), Some(hex)) => tokens_of(hex, ty).map_err(&wrong),
+                (Feed::Data(_), None) => {
+                    Err(wrong(format!("the answer of {} lacks `{name}`", answer.source.get_ref())))
+                }
+            }
+        };
+        let message: Message = network
+            .inputs
+            .iter()
+            .enumerate()
+            .map(|(at, port)| given(at, &port.name, port.ty))
+            .collect::<Result<_>>()?;
+        let messages = vec![message; design.in_flight];
+        let (.., outcome) = run(&design, machine, &messages, None, effort.costs).map_err(&wrong)?;
+        let came = by_port(network, &design, &messages[0], &outcome.outputs[0]).map_err(&wrong)?;
+        for (port, tokens) in network.outputs.iter().zip(&came) {
+            if let Some(hex) = answer.outputs.get(&port.name)
+                && tokens_of(hex, port.ty).map_err(&wrong)? != *tokens
+            {
+                return Err(wrong(format!(
+                    "output `{}` is not the known answer of {}",
+                    port.name,
+                    answer.source.get_ref()
+                )));
+            }
+        }
+        n_answers += 1;
+    }
+    let messages = shape.random(network, n, effort.seed, &same);
+    let (setup, programs, outcome) = run(&design, machine, &messages, effort.window, effort.costs).map_err(&wrong)?;
+    let want = expected(network, &messages)?;
+    for (at, (message, want)) in messages.iter().zip(&want).enumerate() {
+        let came = by_port(network, &design, message, &outcome.outputs[at]).map_err(&wrong)?;
+        if came != *want {
+            return Err(wrong(format!("message {at} comes out otherwise than from the interpreter")));
+        }
+    }
+    Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n })
+}
+
+/// Tokens in hexadecimal, as many digits each as their type takes.
+fn tokens_of(hex: &str, ty: Scalar) -> std::result::Result<Vec<i128>, String> {
+    let digits = ty.width().div_ceil(4) as usize;
+    let hex: Vec<char> = hex.chars().filter(|c| !c.is_whitespace()).collect();
+    if hex.len() % digits != 0 {
+        return Err(format!("{} hexadecimal digits are no whole tokens of {ty}", hex.len()));
+    }
+    let token = |digits: &[char]| {
+        let text: String = digits.iter().collect();
+        i128::from_str_radix(&text, 16).map_err(|_| format!("`{text}` is not hexadecimal"))
+    };
+    hex.chunks(digits).map(token).collect()
+}
+
+/// Simulates messages; parameters follow from the first of them.
+fn run(
+    design: &Design,
+    machine: &Machine,
+    messages: &[Message],
+    window: Option<(u64, u64)>,
+    costs: Costs,
+) -> std::result::Result<(Setup, Vec<Generated>, Outcome), String> {
+    let parameters = design.tasks.parameter_values(&messages[0])?;
+    let (setup, programs) = match costs {
+        Costs::Published => (headrace_array::program::build(design, machine, &parameters, None)?, Vec::new()),
+        Costs::Isa(form) => isa::build(design, machine, &parameters, None, form)?,
+    };
+    let outcome = simulate(&setup, messages, window).map_err(|failed| explain(design, &failed))?;
+    Ok((setup, programs, outcome))
+}
+
+/// What leaves, by port: words of the array, and what is known without it.
+fn by_port(
+    network: &Network,
+    design: &Design,
+    message: &Message,
+    left: &[i128],
+) -> std::result::Result<Message, String> {
+    let parameters = design.tasks.parameter_values(message)?;
+    let mut position = 0;
+    let mut all = Vec::new();
+    for (stream, port) in design.tasks.outputs.iter().zip(&network.outputs) {
+        let mut tokens = Vec::new();
+        for wire in &stream.wires {
+            let known = design.tasks.values.constant(wire.value).or_else(|| parameters.get(&wire.value).copied());
+            // Words have no sign of their own.
+            let signed = |value: i128| port.ty.as_int().map_or(value, |ty| wrap(value, ty));
+            tokens.push(known.unwrap_or_else(|| signed(left[position])));
+            position += 1;
+        }
+        all.push(tokens);
+    }
+    Ok(all)
+}
+
+/// Why a simulation came to no end, with who waits for whom.
+pub fn explain(design: &Design, failed: &Failed) -> String {
+    match failed {
+        Failed::Trap(core, why) => format!("`{}` cannot go on: {why}", design.cores[*core].name),
+        Failed::Deadlock(cycle, waits) => {
+            let name = |core: usize| design.cores[core].name.as_str();
+            let wait = |it: &Waiting| {
+                let for_what = if it.room { "room in the FIFO of" } else { "a word from" };
+                let on = it.on.map_or("the outside", name);
+                format!("\n  {} waits for {for_what} {on}, in {}", name(it.core), it.task)
+            };
+            let lines: String = waits.iter().take(40).map(wait).collect();
+            let circle = circle(waits).iter().map(|&core| name(core)).collect::<Vec<_>>().join(" > ");
+            let circle = if circle.is_empty() { circle } else { format!("\n  in a circle: {circle}") };
+            format!(
+                "deadlock after {cycle} cycles: processors wait for each other; deeper FIFOs may help{lines}{circle}"
+            )
+        }
+    }
+}
+
+/// A circle of those that wait, where there is one.
+fn circle(waits: &[Waiting]) -> Vec<usize> {
+    for first in waits {
+        let mut path = vec![first.core];
+        while let Some(next) = waits.iter().find(|it| Some(&it.core) == path.last()).and_then(|it| it.on) {
+            if let Some(at) = path.iter().position(|core| *core == next) {
+                let mut found = path.split_off(at);
+                found.push(next);
+                return found;
+            }
+            path.push(next);
+        }
+    }
+    Vec::new()
+}

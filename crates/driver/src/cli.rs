@@ -639,6 +639,22 @@ pub struct AnalyzeArgs {
     /// How the loops of an operation are printed in C, how each way was shown to be right, and why other tokens go through none
     #[arg(long, conflicts_with_all = ["constant_time", "partitions"])]
     pub loops: bool,
+    /// Its loops as kernels of a stream processor, scheduled: streams, tables, registers, what is carried
+    #[arg(long, conflicts_with_all = ["constant_time", "partitions", "loops", "automaton"])]
+    pub streams: bool,
+    /// The stream processor of --streams: a platform of `headrace list platforms`, or a file
+    #[arg(long, value_name = "PLATFORM", value_hint = ValueHint::AnyPath, default_value = "imagine", requires = "streams")]
+    pub stream_platform: String,
+    /// Kernels, stream programs and schedules of --streams as text
+    #[arg(long, requires = "streams", conflicts_with = "json")]
+    pub listing: bool,
+    /// Whether stream processors are worth it, by a model that schedules nothing: platforms of that kind, or beginnings of their
+    /// names
+    #[arg(long, value_name = "PLATFORM,…", value_delimiter = ',', conflicts_with_all = ["constant_time", "partitions", "loops", "automaton", "streams"])]
+    pub suits: Vec<String>,
+    /// What --suits compares with
+    #[arg(long, value_name = "PLATFORM", default_value = "athlon64", requires = "suits")]
+    pub host: String,
     /// The control automaton as text, which passes and targets start from: states, decisions, transitions and loops
     #[arg(long, conflicts_with_all = ["constant_time", "partitions", "loops", "json"])]
     pub automaton: bool,
@@ -682,7 +698,8 @@ pub struct BenchArgs {
     /// targets beside what their users have (`targets`), `threads`, `compile`, `networks`, `interpreter`, `check`,
     /// instructions on embedded processors and what microcontrollers need (`embedded`; only the latter: `footprints`), whole
     /// processes on files beside `openssl` (`command`), connections with the provider (`tls`), simulated arrays of small
-    /// processors beside what was published of such (`array`); everything but the last when absent
+    /// processors and stream processors beside what was published of such (`array`, `stream`); everything but these two when
+    /// absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them
@@ -727,7 +744,7 @@ pub struct BenchArgs {
     /// Print the tables of earlier results instead of measuring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
     pub table: Vec<PathBuf>,
-    /// Put the tables of earlier results, or of `array`, between the marks of this document, and figures where marks ask for
+    /// Put the tables of earlier results, of `array` or `stream`, between the marks of this document, and figures where marks ask for
     /// speeds
     #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]
     pub into: Option<PathBuf>,

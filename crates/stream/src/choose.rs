@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::merge_tables::merge_tables;
 use crate::place::{self, Choice, Placed};
 use crate::trial::means_the_same;
-use headrace_kernel::Loop;
+use headrace_kernel::{Loop, ObjectId};
 use headrace_transform::passes::canonicalize_loop::canonicalize_loop;
 use headrace_transform::passes::split_iteration::split_iteration;
 use headrace_transform::passes::tabulate::constant_tables;
@@ -21,20 +21,23 @@ pub struct Form {
     pub body: Loop,
     /// Iterations of it that one of the loop is.
     pub per_iteration: u64,
+    /// For each object of it that of the loop.
+    pub objects: Vec<ObjectId>,
 }
 
 /// The forms of a loop: what iterations need, and the same in pieces, each with and without tables of bytes.
 pub fn forms(body: &Loop) -> Vec<Form> {
-    let shape = canonicalize_loop(body);
-    let core = shape.map_or_else(|| body.clone(), |shape| shape.core);
-    let mut forms = vec![Form { name: "as it is".into(), body: core.clone(), per_iteration: 1 }];
+    let own = || (body.clone(), (0..body.objects.len()).map(|at| ObjectId(at as u32)).collect());
+    let (core, objects) = canonicalize_loop(body).map_or_else(own, |shape| (shape.core, shape.objects));
+    let mut forms =
+        vec![Form { name: "as it is".into(), body: core.clone(), per_iteration: 1, objects: objects.clone() }];
     if let Some(split) = split_iteration(&core)
         && split.folded.is_empty()
         && split.rest.outputs.is_empty()
         && split.rest.is_independent()
     {
         let name = format!("in {} pieces", split.per_iteration);
-        forms.push(Form { name, body: split.pieces, per_iteration: split.per_iteration });
+        forms.push(Form { name, body: split.pieces, per_iteration: split.per_iteration, objects: objects.clone() });
     }
     // Not of what these make.
     for at in 0..forms.len() {
@@ -43,14 +46,14 @@ pub fn forms(body: &Loop) -> Vec<Form> {
                 0 => "with merged tables".into(),
                 _ => format!("{}, with merged tables", forms[at].name),
             };
-            forms.push(Form { name, body, per_iteration: forms[at].per_iteration });
+            forms.push(Form { name, body, ..forms[at].clone() });
         }
         if let Some(body) = constant_tables(&forms[at].body) {
             let name = match at {
                 0 => "with tables of bytes".into(),
                 _ => format!("{}, with tables of bytes", forms[at].name),
             };
-            forms.push(Form { name, body, per_iteration: forms[at].per_iteration });
+            forms.push(Form { name, body, ..forms[at].clone() });
         }
     }
     forms

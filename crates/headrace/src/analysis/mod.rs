@@ -11,6 +11,7 @@ mod order;
 mod period;
 pub mod replay;
 mod secrets;
+pub mod streams;
 mod work;
 
 pub use classes::{of_manifest, of_names};

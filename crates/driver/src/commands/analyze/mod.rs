@@ -1,6 +1,7 @@
 //! `headrace analyze`.
 
 mod partitions;
+mod streams;
 
 use super::{Context, fail_if};
 use crate::cli::AnalyzeArgs;
@@ -36,6 +37,10 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
         if let Some(path) = &arguments.firings {
             return replay_firings(context, &network, &environment::of_network(&network), path, arguments.fifo);
         }
+        if arguments.streams || !arguments.suits.is_empty() {
+            let problem = "--streams, --suits: only operations of the library say what typical messages are";
+            return Err(Error::usage(problem));
+        }
         if arguments.loops {
             return Err(Error::usage("--loops: only operations of the library say what typical messages are"));
         }
@@ -66,6 +71,17 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             let about = About { spec: &spec, variant };
             if arguments.automaton {
                 output::print(automaton::of_operation(&spec, &network, &asked(arguments))?.as_bytes())?;
+                continue;
+            }
+            if arguments.streams || !arguments.suits.is_empty() {
+                let shown = streams::show(arguments, &spec, &network)?;
+                if arguments.json {
+                    let mut object = about.object();
+                    object.extend(shown.json);
+                    analysed.push(Value::Object(object));
+                } else {
+                    output::print(format!("{}\n{}", about.title(), shown.text).as_bytes())?;
+                }
                 continue;
             }
             if arguments.loops {

@@ -147,7 +147,7 @@ struct Errata {
 
 /// A figure beside what was published.
 #[derive(Clone, Debug, Serialize)]
-struct Line {
+pub(super) struct Line {
     what: String,
     published: Option<f64>,
     here: Option<f64>,
@@ -157,11 +157,16 @@ struct Line {
 }
 
 impl Line {
-    fn new(what: impl Into<String>, published: Option<f64>, here: f64, tolerance: Option<f64>) -> Self {
+    /// A figure that is not there.
+    pub(super) fn none(what: impl Into<String>) -> Self {
+        Self { what: what.into(), published: None, here: None, tolerance: None, note: String::new() }
+    }
+
+    pub(super) fn new(what: impl Into<String>, published: Option<f64>, here: f64, tolerance: Option<f64>) -> Self {
         Self { what: what.into(), published, here: Some(here), tolerance, note: String::new() }
     }
 
-    fn note(self, note: impl Into<String>) -> Self {
+    pub(super) fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
@@ -181,7 +186,7 @@ impl Line {
 
 /// What belongs together.
 #[derive(Clone, Debug, Serialize)]
-struct Experiment {
+pub(super) struct Experiment {
     id: String,
     title: String,
     lines: Vec<Line>,
@@ -242,7 +247,7 @@ fn wrong(wrong: Wrong) -> Error {
     Error::wrong(wrong.to_string())
 }
 
-fn table(experiment: &Experiment) -> String {
+pub(super) fn table(experiment: &Experiment) -> String {
     let number = |value: Option<f64>| match value {
         None => "–".to_owned(),
         Some(value) if value == value.round() && value.abs() < 1e7 => format!("{value}"),
@@ -669,6 +674,6 @@ impl Bench<'_> {
     }
 }
 
-fn experiment(id: &str, title: &str, lines: Vec<Line>, notes: &[&str]) -> Experiment {
+pub(super) fn experiment(id: &str, title: &str, lines: Vec<Line>, notes: &[&str]) -> Experiment {
     Experiment { id: id.into(), title: title.into(), lines, notes: notes.iter().map(|&note| note.to_owned()).collect() }
 }

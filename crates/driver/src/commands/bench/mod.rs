@@ -12,6 +12,7 @@ mod ours;
 pub mod processes;
 mod published;
 pub mod referee;
+mod stream;
 mod target_sides;
 pub mod targets;
 mod threads;
@@ -54,6 +55,9 @@ const SUBJECTS: &[(&str, Measure)] = &[
 /// The word for mappings to arrays of small processors.
 const ARRAY: &str = "array";
 
+/// The word for kernels of stream processors.
+const STREAM: &str = "stream";
+
 /// The word for all rows of the referee.
 const REFEREE: &str = "referee";
 
@@ -94,8 +98,13 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     {
         return array::bench(context, arguments);
     }
+    if let [word] = arguments.primitives.as_slice()
+        && word == STREAM
+    {
+        return stream::bench(context, arguments);
+    }
     if arguments.into.is_some() {
-        return Err(Error::usage("`--into` is for tables of earlier results (`--table`) and for `array`"));
+        return Err(Error::usage("`--into` is for tables of earlier results (`--table`), for `array` and for `stream`"));
     }
     let (subjects, primitives) = chosen(&arguments.primitives);
     let mut machine = machine::describe(TOOLS, Path::new("."));

@@ -80,7 +80,9 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Violation::NotAll => f.write_str("not every operation has a cycle"),
-            Violation::TooEarly(Dependence { from, to, .. }) => write!(f, "operation {to} begins too early after {from}"),
+            Violation::TooEarly(Dependence { from, to, .. }) => {
+                write!(f, "operation {to} begins too early after {from}")
+            }
             Violation::TooMany { unit, cycle } => write!(f, "too many units of kind {unit} are busy in cycle {cycle}"),
         }
     }
@@ -130,9 +132,44 @@ impl Problem {
 
     /// RecMII: no interval is shorter, for values come back so late. At least 1.
     pub fn rec_mii(&self) -> usize {
-        if self.dependences.iter().all(|one| one.distance == 0) {
+        let circles = self.on_circles();
+        if circles.dependences.is_empty() {
             return 1;
         }
+        circles.bound_of_circles()
+    }
+
+    /// The operations from which a way leads back through a dependence of a distance, roughly: what lies between the end of one and
+    /// the beginning of one.
+    fn on_circles(&self) -> Problem {
+        let n = self.operations.len();
+        let reach = |starts: Vec<usize>, lists: &[Vec<Dependence>], next: fn(&Dependence) -> usize| {
+            let mut is_reached = vec![false; n];
+            let mut open = starts;
+            while let Some(at) = open.pop() {
+                if !std::mem::replace(&mut is_reached[at], true) {
+                    open.extend(lists[at].iter().map(next));
+                }
+            }
+            is_reached
+        };
+        let carried = || self.dependences.iter().filter(|one| one.distance > 0);
+        let after = reach(carried().map(|one| one.to).collect(), &self.outgoing(), |one| one.to);
+        let before = reach(carried().map(|one| one.from).collect(), &self.incoming(), |one| one.from);
+        let mut numbers = vec![None; n];
+        let mut operations = Vec::new();
+        for at in (0..n).filter(|&at| after[at] && before[at]) {
+            numbers[at] = Some(operations.len());
+            operations.push(self.operations[at].clone());
+        }
+        let dependences = self
+            .dependences
+            .iter()
+            .filter_map(|one| Some(Dependence { from: numbers[one.from]?, to: numbers[one.to]?, ..*one }));
+        Problem { units: self.units.clone(), dependences: dependences.collect(), operations }
+    }
+
+    fn bound_of_circles(&self) -> usize {
         let mut high = 1;
         while self.heights(high).is_none() {
             high *= 2;

@@ -95,7 +95,8 @@ fn shorten_lives(problem: &Problem, schedule: &mut Schedule) {
         order.sort_by_key(|&at| std::cmp::Reverse(schedule.begins[at]));
         for at in order {
             let begins = &schedule.begins;
-            let end = |one: &crate::cyclic::Dependence| (begins[one.to] + one.distance * ii).saturating_sub(one.latency);
+            let end =
+                |one: &crate::cyclic::Dependence| (begins[one.to] + one.distance * ii).saturating_sub(one.latency);
             let Some(latest) = outgoing[at].iter().filter(|one| one.to != at).map(end).min() else { continue };
             let now = begins[at];
             // Until when its operands are held for others.

@@ -42,8 +42,8 @@ fn main() {
         };
         let ports = || network.inputs.iter().map(|port| port.name.as_str());
         let explored = automaton_of(&network, &samples::streams(operation, ports()), &Limits::default());
-        let explored =
-            explored.or_else(|_| automaton_of(&network, &samples::plain_streams(operation, ports()), &Limits::default()));
+        let explored = explored
+            .or_else(|_| automaton_of(&network, &samples::plain_streams(operation, ports()), &Limits::default()));
         let automaton = match explored {
             Ok(automaton) => automaton,
             Err(reason) => {
@@ -52,9 +52,10 @@ fn main() {
             }
         };
         let loops = automaton.states.iter().flat_map(|state| &state.loops);
-        let Some(body) = loops.map(|one| &one.body).max_by_key(|body| {
-            (body.graph.reachable(body.roots()).len(), (bytes_of(body) * 8.0) as u64)
-        }) else {
+        let Some(body) = loops
+            .map(|one| &one.body)
+            .max_by_key(|body| (body.graph.reachable(body.roots()).len(), (bytes_of(body) * 8.0) as u64))
+        else {
             println!("{}: no loops", operation.full_name());
             continue;
         };
@@ -64,7 +65,11 @@ fn main() {
 
 fn show(name: &str, body: &Loop, machine: &Machine) {
     if std::env::var_os("WAYS").is_some() {
-        println!("raw {:?} {:?}", headrace_transform::passes::tabulate::constant_tables(body).is_some(), headrace_transform::passes::tabulate::tabulate(body).is_some());
+        println!(
+            "raw {:?} {:?}",
+            headrace_transform::passes::tabulate::constant_tables(body).is_some(),
+            headrace_transform::passes::tabulate::tabulate(body).is_some()
+        );
     }
     let start = Instant::now();
     let all = match ways(body, machine, false) {
@@ -74,8 +79,12 @@ fn show(name: &str, body: &Loop, machine: &Machine) {
     let found = start.elapsed();
     if std::env::var_os("WAYS").is_some() {
         for way in &all {
-            let tables: Vec<_> = way.placed.code.tables.iter().map(|table| (&table.name, table.length, table.bits)).collect();
-            println!("  {} shares {} {:?} {:?} rec {} {:?}", way.form.name, way.shares, way.choice, way.bounds, way.rec_mii, tables);
+            let tables: Vec<_> =
+                way.placed.code.tables.iter().map(|table| (&table.name, table.length, table.bits)).collect();
+            println!(
+                "  {} shares {} {:?} {:?} rec {} {:?}",
+                way.form.name, way.shares, way.choice, way.bounds, way.rec_mii, tables
+            );
             if let Err(reason) = headrace_stream::kernel::compile(&way.placed, machine, Scheduling::Modulo) {
                 println!("     {reason}");
             }
@@ -86,7 +95,10 @@ fn show(name: &str, body: &Loop, machine: &Machine) {
         match kernel_of(&all, machine, scheduling) {
             Err(reason) => {
                 let way = &all[0];
-                println!("{name} {scheduling:?}: {reason}; bounds {:?} rec {} {:?}", way.bounds, way.rec_mii, way.choice);
+                println!(
+                    "{name} {scheduling:?}: {reason}; bounds {:?} rec {} {:?}",
+                    way.bounds, way.rec_mii, way.choice
+                );
             }
             Ok((kernel, way)) => {
                 let bytes = way.bytes() * f64::from(*machine.clusters);

@@ -112,7 +112,9 @@ pub fn ways(body: &Loop, machine: &Machine, channels: bool) -> Result<Vec<Way>, 
     let mut why = NoForm::new("there is no way");
     let orders = machine.big_endian.as_ref().map_or(vec![true, false], |order| vec![order.value]);
     for form in forms(body) {
-        for &big_endian in &orders {
+        // The order of bytes in words does not change what is best for tables.
+        let mut best_of_first: [Option<(usize, Choice)>; 2] = [None, None];
+        for (number, &big_endian) in orders.iter().enumerate() {
             let options = Options { has: machine.has(), clusters: *machine.clusters, big_endian, channels };
             let code = match legalize(&form.body, options) {
                 Ok(code) => code,
@@ -130,12 +132,31 @@ pub fn ways(body: &Loop, machine: &Machine, channels: bool) -> Result<Vec<Way>, 
                     if all_fit {
                         break;
                     }
-                    match place::place(&code, machine, choice).and_then(|placed| Ok((bounds(&placed, machine)?, placed))) {
+                    let best = &mut best_of_first[usize::from(shares)];
+                    if number > 0 && best.is_some_and(|(_, best)| best != choice) {
+                        continue;
+                    }
+                    match place::place(&code, machine, choice)
+                        .and_then(|placed| Ok((bounds(&placed, machine)?, placed)))
+                    {
                         Ok(((bounds, rec_mii), placed)) => {
-                            let words = placed.code.inputs.iter().chain(&placed.code.outputs).map(|stream| stream.words);
+                            let most = bounds.iter().copied().max().unwrap_or(1).max(rec_mii);
+                            if best.is_none_or(|(least, _)| most < least) {
+                                *best = Some((most, choice));
+                            }
+                            let words =
+                                placed.code.inputs.iter().chain(&placed.code.outputs).map(|stream| stream.words);
                             let stream_words = words.map(u64::from).sum();
                             all_fit = choice.whole == placed.code.tables.len() && machine.scratchpad.is_some();
-                            found.push(Way { form: form.clone(), shares, choice, placed, bounds, rec_mii, stream_words });
+                            found.push(Way {
+                                form: form.clone(),
+                                shares,
+                                choice,
+                                placed,
+                                bounds,
+                                rec_mii,
+                                stream_words,
+                            });
                         }
                         Err(reason) => why = reason,
                     }
@@ -155,7 +176,7 @@ pub fn ways(body: &Loop, machine: &Machine, channels: bool) -> Result<Vec<Way>, 
 /// The bounds of units, and that of recurrences.
 fn bounds(placed: &Placed, machine: &Machine) -> Result<(Vec<usize>, usize), NoForm> {
     let selected = kernel::select(placed, machine, &Default::default())?;
-    let problem = kernel::problem(&selected.ops, machine);
+    let problem = kernel::problem(&selected.ops, machine, false);
     Ok((problem.bounds_of_units(), problem.rec_mii()))
 }
 

@@ -102,7 +102,12 @@ impl Kernel {
 
     /// Cycles from the beginning of an iteration to its last result.
     pub fn length(&self) -> usize {
-        self.ops.iter().zip(&self.schedule.begins).map(|(op, begin)| begin + op.latency.max(op.busy).max(1)).max().unwrap_or(0)
+        self.ops
+            .iter()
+            .zip(&self.schedule.begins)
+            .map(|(op, begin)| begin + op.latency.max(op.busy).max(1))
+            .max()
+            .unwrap_or(0)
     }
 
     /// Operations that run in an iteration, for each kind of unit.
@@ -249,7 +254,11 @@ impl Selector<'_> {
         let mut fits = true;
         for (iteration, &at) in chain.iter().enumerate() {
             let before = distance - iteration;
-            fits &= self.made.initial.get(&(op, before)).is_none_or(|&other| code.carried[other].first == code.carried[at].first);
+            fits &= self
+                .made
+                .initial
+                .get(&(op, before))
+                .is_none_or(|&other| code.carried[other].first == code.carried[at].first);
         }
         let op = if fits {
             op
@@ -267,8 +276,8 @@ impl Selector<'_> {
 /// Ports of the files of a kind of unit that have bounds: those of the first two inputs together, and of each of three.
 const PORTS: usize = 4;
 
-/// The scheduling problem of operations.
-pub fn problem(ops: &[KernelOp], machine: &Machine) -> Problem {
+/// The scheduling problem of operations. `spreads`: a result that several read may need the files of two units.
+pub fn problem(ops: &[KernelOp], machine: &Machine, spreads: bool) -> Problem {
     let mut dependences = Vec::new();
     for (to, op) in ops.iter().enumerate() {
         for operand in &op.operands {
@@ -296,8 +305,13 @@ pub fn problem(ops: &[KernelOp], machine: &Machine) -> Problem {
                 let commutes = matches!(&op.what, What::Word(WordOp::Binary(op, ..)) if op.commutes());
                 let input = if op.operands.len() == 3 { [3, 1, 2][at] } else { at + 1 };
                 let all = [(input < 3).then_some(0), (!commutes).then_some(input)];
+                let most = if spreads {
+                    machine.unit.values().nth(op.unit).map_or(1, |unit| unit.count.value).min(2)
+                } else {
+                    1
+                };
                 for way in all.into_iter().flatten().map(|port| n_kinds + PORTS * op.unit + port) {
-                    if !ways[from].contains(&way) {
+                    if ways[from].iter().filter(|other| **other == way).count() < most {
                         ways[from].push(way);
                     }
                 }
@@ -319,7 +333,13 @@ pub fn name_of_bound(machine: &Machine, at: usize) -> String {
 }
 
 /// How often registers are looked for with more values in the scratchpad.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 14;
+
+/// Steps of the interval, and whether results have room at the ports of two units, in the order in which they are tried.
+const TRIES: [(usize, bool); 6] = [(0, true), (1, false), (2, false), (1, true), (3, false), (4, true)];
+
+/// Words of code of which fewer are tried.
+const LONG: usize = 2500;
 
 /// The kernel of placed code on a machine.
 ///
@@ -333,21 +353,29 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let mut why = String::new();
     // Longer intervals hold fewer values at once, and leave more room at ports.
     let mut longer = 0;
+    let mut spreads = false;
+    // What units ask for, without room that is only tried.
+    let mut bound: Option<(usize, Vec<usize>)> = None;
+    let n_tries = if placed.code.len() > LONG { 2 } else { TRIES.len() };
+    let mut order = TRIES[..n_tries].iter();
     let mut best: Option<Kernel> = None;
     for _ in 0..ATTEMPTS {
         let selected = select(placed, machine, &spilled)?;
-        let problem = problem(&selected.ops, machine);
+        let problem = problem(&selected.ops, machine, spreads);
         let latencies: Vec<usize> = selected.ops.iter().map(|op| op.latency).collect();
         let plain = list_units::one_after_the_other(&problem, &latencies);
         let overhead = *machine.control.loop_overhead;
         let (res_mii, rec_mii) = (problem.res_mii(), problem.rec_mii());
+        let (least, bounds) = bound.get_or_insert_with(|| (res_mii, problem.bounds_of_units())).clone();
         let schedule = match scheduling {
             Scheduling::List => Schedule { ii: plain.ii + overhead, ..plain },
             // One after the other always has a schedule.
-            Scheduling::Modulo => match modulo::modulo(&problem, res_mii.max(rec_mii) + overhead + longer, plain.ii + overhead) {
-                Some(made) => made.schedule,
-                None => Schedule { ii: plain.ii + overhead, ..plain },
-            },
+            Scheduling::Modulo => {
+                match modulo::modulo(&problem, res_mii.max(rec_mii) + overhead + longer, plain.ii + overhead) {
+                    Some(made) => made.schedule,
+                    None => Schedule { ii: plain.ii + overhead, ..plain },
+                }
+            }
         };
         problem.verify(&schedule).map_err(|wrong| NoForm::new(format!("its schedule is wrong: {wrong}")))?;
         let max_live = problem.max_live(&schedule);
@@ -364,24 +392,29 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
             let kernel = Kernel {
                 placed: placed.clone(),
                 scheduling,
-                bounds: problem.bounds_of_units(),
+                bounds,
                 ops: selected.ops,
                 standing: selected.standing,
                 spilled: selected.spilled,
                 initial: selected.initial,
                 schedule,
-                res_mii,
+                res_mii: least,
                 rec_mii,
                 max_live,
                 registers: allocation,
             };
-            if best.as_ref().is_none_or(|best| conflicts < best.registers.conflicts) {
+            let key = |it: &Kernel| (it.registers.conflicts > 0, it.schedule.ii + it.registers.conflicts);
+            let interval = kernel.schedule.ii;
+            if best.as_ref().is_none_or(|best| key(&kernel) < key(best)) {
                 best = Some(kernel);
             }
-            if conflicts == 0 || scheduling == Scheduling::List {
+            // First the same interval with more room at ports, then longer ones.
+            let is_good = conflicts == 0 && interval <= least.max(rec_mii) + overhead + longer;
+            let Some(&(steps, more_room)) = order.next() else { break };
+            if is_good {
                 break;
             }
-            longer += 1 + res_mii / 256;
+            (longer, spreads) = (steps * (1 + res_mii / 256), more_room);
             continue;
         }
         if best.is_some() {
@@ -393,7 +426,8 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
             continue;
         }
         // Standing values with the fewest readers go to the scratchpad, as far as there is room.
-        let room = (machine.scratchpad_words().saturating_sub(placed.scratchpad_words) as usize).saturating_sub(spilled.len());
+        let room =
+            (machine.scratchpad_words().saturating_sub(placed.scratchpad_words) as usize).saturating_sub(spilled.len());
         let excess = (needed - registers).max(4);
         let mut n_readers = vec![0_usize; selected.standing.len()];
         for operand in selected.ops.iter().flat_map(|op| &op.operands) {

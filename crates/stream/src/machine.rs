@@ -66,7 +66,9 @@ fn merge(all: &mut toml::Table, own: toml::Table) {
     for (key, value) in own {
         match (all.get_mut(&key), value) {
             // A figure is one thing, with its source.
-            (Some(toml::Value::Table(inner)), toml::Value::Table(more)) if !more.contains_key("source") => merge(inner, more),
+            (Some(toml::Value::Table(inner)), toml::Value::Table(more)) if !more.contains_key("source") => {
+                merge(inner, more)
+            }
             (_, value) => {
                 all.insert(key, value);
             }
@@ -180,7 +182,9 @@ impl Machine {
                 }
             }
         }
-        let needs = ["add", "sub", "and", "or", "xor", "shl", "shr", "sra", "eq", "ltu", "lts", "select", "mul", "read", "write"];
+        let needs = [
+            "add", "sub", "and", "or", "xor", "shl", "shr", "sra", "eq", "ltu", "lts", "select", "mul", "read", "write",
+        ];
         if let Some(missing) = needs.into_iter().find(|op| machine.operation(op).is_none()) {
             return wrong(format!("no unit has `{missing}`; without it kernels cannot be compiled"));
         }

@@ -69,7 +69,8 @@ impl Sum {
             return None;
         }
         let of = |values: &Rc<[u64]>| values.iter().map(|value| linear(*value)).collect::<Rc<[u64]>>();
-        let mut parts: BTreeMap<NodeId, Rc<[u64]>> = self.parts.iter().map(|(index, values)| (*index, of(values))).collect();
+        let mut parts: BTreeMap<NodeId, Rc<[u64]>> =
+            self.parts.iter().map(|(index, values)| (*index, of(values))).collect();
         parts.retain(|_, values| values.iter().any(|value| *value != 0));
         Some(Sum { parts, others: Vec::new(), constant: linear(self.constant) })
     }
@@ -195,7 +196,11 @@ pub fn merge_tables(body: &Loop) -> Option<Loop> {
                 };
                 members.iter().fold(0, of)
             };
-            let table = made.add_table(Table { name: "merged".into(), width: *width, elements: (0..length).map(element).collect() });
+            let table = made.add_table(Table {
+                name: "merged".into(),
+                width: *width,
+                elements: (0..length).map(element).collect(),
+            });
             let one = made.lookup(table, *new.get(index)?);
             word = Some(word.map_or(one, |word| made.xor(word, one)));
         }

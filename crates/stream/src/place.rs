@@ -144,7 +144,9 @@ pub fn place(code: &WordCode, machine: &Machine, choice: Choice) -> Result<Place
         let words = table.length as u32;
         let fits = |row: &&mut (u32, u32, u32)| row.1 >= words && row.2 + table.bits <= BITS;
         if rank < choice.whole {
-            if choice.packs && let Some(row) = rows.iter_mut().find(fits) {
+            if choice.packs
+                && let Some(row) = rows.iter_mut().find(fits)
+            {
                 places[at] = Place::Scratchpad { base: row.0, lo: row.2 };
                 row.2 += table.bits;
                 continue;
@@ -183,8 +185,14 @@ pub fn place(code: &WordCode, machine: &Machine, choice: Choice) -> Result<Place
         _ => false,
     };
     let shared = places.iter().zip(&code.tables).map(|(place, table)| is_shared(place, table.bits)).collect();
-    let mut placer =
-        Placer { from: code, code: code.without_words(), new: BTreeMap::new(), words: BTreeMap::new(), clusters, shared };
+    let mut placer = Placer {
+        from: code,
+        code: code.without_words(),
+        new: BTreeMap::new(),
+        words: BTreeMap::new(),
+        clusters,
+        shared,
+    };
     let packed = choice.otherwise == Otherwise::SpreadPacked;
     for &id in &needed {
         let op = code.op(id);
@@ -207,7 +215,8 @@ pub fn place(code: &WordCode, machine: &Machine, choice: Choice) -> Result<Place
     }
     let Placer { code: mut made, new, .. } = placer;
     made.writes = code.writes.iter().map(|&(stream, word, value)| (stream, word, new[&value])).collect();
-    made.carried = code.carried.iter().map(|one| crate::words::Carried { next: new[&one.next], ..one.clone() }).collect();
+    made.carried =
+        code.carried.iter().map(|one| crate::words::Carried { next: new[&one.next], ..one.clone() }).collect();
     Ok(Placed { code: made, places, scratchpad_words: used, register_words })
 }
 
@@ -297,7 +306,8 @@ impl Placer<'_> {
         let mut at = index;
         let mut steps = Vec::new();
         while steps.len() < MOST_STEPS
-            && let WordOp::Binary(op @ (Binary::And | Binary::Shr | Binary::Shl | Binary::Add | Binary::Or), a, b) = *self.from.op(at)
+            && let WordOp::Binary(op @ (Binary::And | Binary::Shr | Binary::Shl | Binary::Add | Binary::Or), a, b) =
+                *self.from.op(at)
             && let Some(by) = self.from.constant(b)
         {
             steps.push((op, by));
@@ -348,8 +358,11 @@ pub fn share_rotated(code: &WordCode, has: crate::words::Has) -> Option<WordCode
             if stands_for[other].is_some() {
                 continue;
             }
-            let Some(elements) = constant(&code.tables[other]).filter(|elements| elements.len() == own.len()) else { continue };
-            let by = (1..BITS).find(|&by| own.iter().zip(elements.iter()).all(|(own, other)| *own == other.rotate_left(by)));
+            let Some(elements) = constant(&code.tables[other]).filter(|elements| elements.len() == own.len()) else {
+                continue;
+            };
+            let by =
+                (1..BITS).find(|&by| own.iter().zip(elements.iter()).all(|(own, other)| *own == other.rotate_left(by)));
             if let Some(by) = by {
                 stands_for[at] = Some((other as u32, by));
                 break;
@@ -401,6 +414,7 @@ pub fn share_rotated(code: &WordCode, has: crate::words::Has) -> Option<WordCode
         new.insert(id, id_new);
     }
     made.writes = code.writes.iter().map(|&(stream, word, value)| (stream, word, new[&value])).collect();
-    made.carried = code.carried.iter().map(|one| crate::words::Carried { next: new[&one.next], ..one.clone() }).collect();
+    made.carried =
+        code.carried.iter().map(|one| crate::words::Carried { next: new[&one.next], ..one.clone() }).collect();
     Some(made)
 }

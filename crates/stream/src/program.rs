@@ -207,7 +207,8 @@ mod tests {
         let machine = imagine();
         for interval in [4, 40, 640] {
             for records in [1, 8, 100, 4000, 10_000, 50_000, 200_000] {
-                let load = Load { records, words_in: 2, words_out: 2, table_words: 0, interval, length: interval + 100 };
+                let load =
+                    Load { records, words_in: 2, words_out: 2, table_words: 0, interval, length: interval + 100 };
                 let (run, formula) = (run(&load, &machine).cycles as f64, predicted(&load, &machine));
                 assert!((formula / run - 1.0).abs() < 0.05, "{interval} {records}: {formula} for {run}");
             }

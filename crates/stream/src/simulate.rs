@@ -151,7 +151,9 @@ impl Beginning<'_> {
                 WordOp::Held(held) => self.held(self.code.held[*held as usize], cluster),
                 WordOp::Binary(op, a, b) => op.apply(of(a, cluster), of(b, cluster)),
                 WordOp::Select(c, a, b) => of(if of(c, cluster) != 0 { a } else { b }, cluster),
-                WordOp::Lookup { table, index } | WordOp::Indexed { table, index } | WordOp::Gather { table, index } => {
+                WordOp::Lookup { table, index }
+                | WordOp::Indexed { table, index }
+                | WordOp::Gather { table, index } => {
                     tables[cluster][*table as usize].get(of(index, cluster) as usize).copied().unwrap_or(0)
                 }
                 WordOp::Broadcast { value, from } => of(value, *from as usize),
@@ -187,8 +189,9 @@ pub fn run(kernel: &Kernel, machine: &Machine, body: &Loop, data: &Data, channel
     let big_endian = code.inputs.iter().chain(&code.outputs).next().is_none_or(|stream| stream.big_endian);
     let beginning = Beginning { body, code, data, clusters, big_endian, channels };
     let invariants = beginning.invariants();
-    let tables: Vec<Vec<Vec<u32>>> =
-        (0..clusters).map(|cluster| (0..code.tables.len()).map(|at| beginning.table(at as u32, cluster)).collect()).collect();
+    let tables: Vec<Vec<Vec<u32>>> = (0..clusters)
+        .map(|cluster| (0..code.tables.len()).map(|at| beginning.table(at as u32, cluster)).collect())
+        .collect();
 
     // Scratchpads.
     let n_scratchpad = (machine.scratchpad_words() as usize).max(1);
@@ -198,7 +201,9 @@ pub fn run(kernel: &Kernel, machine: &Machine, body: &Loop, data: &Data, channel
             for (at, &element) in tables[cluster][table].iter().enumerate() {
                 match *place {
                     Place::Scratchpad { base, lo } => scratchpad[base as usize + at] |= element << lo,
-                    Place::Spread { base } if at % clusters == cluster => scratchpad[base as usize + at / clusters] = element,
+                    Place::Spread { base } if at % clusters == cluster => {
+                        scratchpad[base as usize + at / clusters] = element
+                    }
                     Place::Spread { .. } | Place::StreamRegisters | Place::Memory => {}
                 }
             }
@@ -245,7 +250,8 @@ pub fn run(kernel: &Kernel, machine: &Machine, body: &Loop, data: &Data, channel
     // What is carried into the first iterations.
     let mut late: Vec<(i64, usize, Vec<u32>)> = Vec::new();
     for (&(op, before), &carried) in &kernel.initial {
-        let first: Vec<u32> = (0..clusters).map(|cluster| beginning.first(&code.carried[carried].first, cluster)).collect();
+        let first: Vec<u32> =
+            (0..clusters).map(|cluster| beginning.first(&code.carried[carried].first, cluster)).collect();
         let arrives = (kernel.schedule.begins[op] + kernel.ops[op].latency) as i64 - (before * ii) as i64;
         let copy = (copies - before % copies) % copies;
         for (&file, words) in &allocation.results[op] {

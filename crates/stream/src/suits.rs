@@ -75,7 +75,14 @@ pub fn predict(way: &Way, machine: &Machine) -> Prediction {
         let at = way.bounds.iter().position(|&bound| bound == units).unwrap_or(0);
         Limit::Unit(crate::kernel::name_of_bound(machine, at))
     };
-    Prediction { cycles_per_byte: kernel.max(memory), kernel, memory, limit, channels: is_chain(&way.form.body), interval }
+    Prediction {
+        cycles_per_byte: kernel.max(memory),
+        kernel,
+        memory,
+        limit,
+        channels: is_chain(&way.form.body),
+        interval,
+    }
 }
 
 /// Whether a machine is worth it.
@@ -148,7 +155,9 @@ pub fn changes(body: &Loop, way: &Way, machine: &Machine) -> Vec<Change> {
     {
         let words: usize = tables.iter().map(|table| table.length).sum();
         let mut changed = machine.clone();
-        changed.scratchpad = Some(crate::machine::Scratchpad { words: Figure { value: words as u32, source: scratchpad.words.source.clone() } });
+        changed.scratchpad = Some(crate::machine::Scratchpad {
+            words: Figure { value: words as u32, source: scratchpad.words.source.clone() },
+        });
         consider(format!("a scratchpad of {words} words"), &changed);
     }
     if machine.operation("rotl").is_none()
@@ -189,7 +198,7 @@ pub fn on_host(body: &Loop, host: &Machine) -> Result<f64, NoForm> {
     let all = ways(body, host, false)?;
     let cost = |way: &Way| -> Result<f64, NoForm> {
         let selected = crate::kernel::select(&way.placed, host, &Default::default())?;
-        let problem = crate::kernel::problem(&selected.ops, host);
+        let problem = crate::kernel::problem(&selected.ops, host, false);
         let within = headrace_scheduling::cyclic::Problem {
             dependences: problem.dependences.iter().filter(|one| one.distance == 0).copied().collect(),
             ..problem

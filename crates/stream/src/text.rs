@@ -132,8 +132,7 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> String {
         };
         cells[cycle][column] = format!("{what}.{stage}");
     }
-    let used: Vec<usize> =
-        (0..columns.len()).filter(|&at| cells.iter().any(|row| !row[at].is_empty())).collect();
+    let used: Vec<usize> = (0..columns.len()).filter(|&at| cells.iter().any(|row| !row[at].is_empty())).collect();
     let width = |at: usize| cells.iter().map(|row| row[at].len()).max().unwrap_or(0).max(columns[at].2.len());
     let mut text = String::from("cycle");
     for &at in &used {

@@ -5,9 +5,9 @@ use crate::legalize::is_chain;
 use crate::machine::Machine;
 use crate::simulate::{self, Data};
 use crate::words::{BITS, Stream, Why};
-use headrace_kernel::graph::mask;
-use headrace_kernel::{Carry, Loop, Op};
+use headrace_kernel::Loop;
 use headrace_kernel::evaluate::{World, run_loop};
+use headrace_kernel::graph::mask;
 use std::time::Instant;
 
 /// A linear congruential generator (Knuth's MMIX constants).
@@ -82,7 +82,8 @@ pub fn means_the_same(one: &Loop, other: &Loop) -> bool {
             .iter()
             .map(|&(n, bits)| (0..n as usize * ITERATIONS).map(|_| next() & mask(bits)).collect())
             .collect();
-        let world = World { consumed: vec![0; inputs.len()], inputs, outputs: vec![Vec::new(); one.produces.len()], objects };
+        let world =
+            World { consumed: vec![0; inputs.len()], inputs, outputs: vec![Vec::new(); one.produces.len()], objects };
         let run = |body: &Loop| {
             let mut world = world.clone();
             run_loop(body, &mut world, ITERATIONS as u64);
@@ -122,9 +123,15 @@ pub fn trial(kernel: &Kernel, machine: &Machine, body: &Loop, iterations: usize,
             }
         }
         let per_world = records / n_worlds;
-        let inputs = body.consumes.iter().map(|&(n, bits)| (0..n as usize * per_world).map(|_| next() & mask(bits)).collect());
+        let inputs =
+            body.consumes.iter().map(|&(n, bits)| (0..n as usize * per_world).map(|_| next() & mask(bits)).collect());
         let inputs: Vec<Vec<u128>> = inputs.collect();
-        worlds.push(World { consumed: vec![0; inputs.len()], inputs, outputs: vec![Vec::new(); body.produces.len()], objects });
+        worlds.push(World {
+            consumed: vec![0; inputs.len()],
+            inputs,
+            outputs: vec![Vec::new(); body.produces.len()],
+            objects,
+        });
     }
     let streams = code.inputs.iter().map(|stream| {
         let of = |world: &World| words_of(stream, &world.inputs[stream.port as usize]);
@@ -166,7 +173,9 @@ pub fn trial(kernel: &Kernel, machine: &Machine, body: &Loop, iterations: usize,
                 crate::words::First::Elements { object, word } => {
                     let of = &body.objects[object as usize];
                     let big_endian = code.inputs.first().is_none_or(|stream| stream.big_endian);
-                    (simulate::packed(&world.objects[object as usize], of.width, word, big_endian), u32::MAX)
+                    let all = vec![mask(of.width); of.length];
+                    let of_elements = |elements: &[u128]| simulate::packed(elements, of.width, word, big_endian);
+                    (of_elements(&world.objects[object as usize]), of_elements(&all))
                 }
                 crate::words::First::Element { object, index, word } => {
                     let width = body.objects[object as usize].width - BITS * word;
@@ -182,6 +191,5 @@ pub fn trial(kernel: &Kernel, machine: &Machine, body: &Loop, iterations: usize,
             }
         }
     }
-    let _ = (Carry::True, Op::Const(0));
     Ok(outcome.cycles as f64 * clusters as f64 / seconds)
 }

@@ -195,7 +195,9 @@ impl WordOp {
             WordOp::Scratchpad { index, .. } => index.into_iter().collect(),
             WordOp::Broadcast { value, .. } => vec![value],
             WordOp::Permute { value, lane } => vec![value, lane],
-            WordOp::Const(_) | WordOp::Cluster | WordOp::Read { .. } | WordOp::Held(_) | WordOp::Carried(_) => Vec::new(),
+            WordOp::Const(_) | WordOp::Cluster | WordOp::Read { .. } | WordOp::Held(_) | WordOp::Carried(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -578,7 +580,9 @@ impl WordCode {
             _ if a == b => a,
             Some(0) => b,
             Some(_) => a,
-            None if self.constant(a) == Some(1) && self.constant(b) == Some(0) && self.maybe(condition) == 1 => condition,
+            None if self.constant(a) == Some(1) && self.constant(b) == Some(0) && self.maybe(condition) == 1 => {
+                condition
+            }
             None => self.add(WordOp::Select(condition, a, b)),
         }
     }

@@ -38,6 +38,14 @@ pub fn loops_of(spec: &OperationSpec, network: &Network) -> Loops {
     }
 }
 
+/// The loops of a network of which no typical messages are known.
+pub fn loops_of_network(network: &Network) -> Loops {
+    match automaton_of(network, &[], &Limits::default()) {
+        Ok(automaton) => loops_in(&automaton),
+        Err(reason) => Loops { loops: Vec::new(), no_loop: vec![reason.reason] },
+    }
+}
+
 fn loops_in(automaton: &Automaton) -> Loops {
     let mut met = Vec::new();
     let mut loops = Vec::new();
@@ -65,10 +73,9 @@ pub struct View {
 /// The view of a loop on a machine.
 pub fn view(body: &Loop, machine: &Machine) -> View {
     match ways(body, machine, false) {
-        Ok(all) => View {
-            prediction: Ok(predict(&all[0], machine)),
-            kernel: kernel_of(&all, machine, Scheduling::Modulo),
-        },
+        Ok(all) => {
+            View { prediction: Ok(predict(&all[0], machine)), kernel: kernel_of(&all, machine, Scheduling::Modulo) }
+        }
         Err(reason) => View { kernel: Err(reason.clone()), prediction: Err(reason) },
     }
 }
@@ -127,7 +134,8 @@ fn describe(
 ) {
     let code = &kernel.placed.code;
     let _ = writeln!(text, "  kernel {number}, {}", way.form.name);
-    let streams = code.inputs.iter().map(|one| (one, "in", inputs)).chain(code.outputs.iter().map(|one| (one, "out", outputs)));
+    let streams =
+        code.inputs.iter().map(|one| (one, "in", inputs)).chain(code.outputs.iter().map(|one| (one, "out", outputs)));
     for (stream, direction, names) in streams {
         let port = names.get(stream.port as usize).map_or("a list of parts", String::as_str);
         let _ = writeln!(
@@ -238,7 +246,9 @@ pub fn suits(loops: &Loops, machines: &[Machine], host: &Machine) -> (Option<f64
 /// The verdicts as text.
 pub fn suits_text(loops: &Loops, host: &Machine, host_cycles: Option<f64>, all: &[Suits]) -> String {
     let mut text = match host_cycles {
-        Some(cycles) => format!("beside {}: {cycles:.2} cycles a byte at {} MHz, by the same model\n", host.name, *host.clock_mhz),
+        Some(cycles) => {
+            format!("beside {}: {cycles:.2} cycles a byte at {} MHz, by the same model\n", host.name, *host.clock_mhz)
+        }
         None => format!("beside {}: no figure\n", host.name),
     };
     if all.is_empty() {
@@ -251,7 +261,9 @@ pub fn suits_text(loops: &Loops, host: &Machine, host_cycles: Option<f64>, all: 
                 let _ = writeln!(text, "  {}: no kernel: {reason}", one.machine);
             }
             Ok(prediction) => {
-                let verdict = one.speedup.map_or("unknown".into(), |speedup| format!("{}, {speedup:.2} times", Verdict::of(speedup)));
+                let verdict = one
+                    .speedup
+                    .map_or("unknown".into(), |speedup| format!("{}, {speedup:.2} times", Verdict::of(speedup)));
                 let _ = writeln!(
                     text,
                     "  {}: {verdict}; {:.3} cycles a byte, by {}{}",
@@ -299,9 +311,7 @@ pub fn json(network: &Network, loops: &Loops, machine: &Machine) -> Value {
         Err(reason) => json!({ "no_kernel": reason.to_string() }),
         Ok((kernel, way)) => {
             let code = &kernel.placed.code;
-            let stream = |one: &headrace_stream::words::Stream, names: &[String]| {
-                json!({ "port": names.get(one.port as usize), "tokens": one.tokens, "token_bits": one.token_bits, "words": one.words })
-            };
+            let stream = |one: &headrace_stream::words::Stream, names: &[String]| json!({ "port": names.get(one.port as usize), "tokens": one.tokens, "token_bits": one.token_bits, "words": one.words });
             let tables = code.tables.iter().zip(&kernel.placed.places);
             json!({
                 "form": way.form.name,

@@ -12,7 +12,9 @@ mod bits;
 mod state;
 mod wide;
 
-use crate::words::{BITS, Binary, Carried, First, Has, Stream, TableSource, TableUse, Why, WordCode, WordId, WordOp, places};
+use crate::words::{
+    BITS, Binary, Carried, First, Has, Stream, TableSource, TableUse, Why, WordCode, WordId, WordOp, places,
+};
 use bits::{Bits, Run, ones, push, slice, width_of};
 use headrace_kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::FxHashMap;
@@ -148,7 +150,8 @@ fn lazy(graph: &Graph, order: &[NodeId], roots: &[NodeId]) -> Vec<bool> {
     for &id in order.iter().rev() {
         let op = graph.op(id);
         let is_bitwise = matches!(op, Op::Not(_) | Op::And(..) | Op::Or(..) | Op::Xor(..));
-        is_lazy[id.index()] = is_bitwise && graph.width(id) < BITS && only_moved[id.index()] && n_users[id.index()] == 1;
+        is_lazy[id.index()] =
+            is_bitwise && graph.width(id) < BITS && only_moved[id.index()] && n_users[id.index()] == 1;
         let moves = matches!(op, Op::Concat(_)) || is_lazy[id.index()];
         for operand in op.operands().iter() {
             n_users[operand.index()] += 1;
@@ -199,9 +202,9 @@ impl Legalizer<'_> {
     }
 
     fn is_true(&self, members: &[Part]) -> bool {
-        members.first().is_some_and(|part| {
-            self.body.carried.iter().any(|one| one.next == part.node && one.carry == Carry::True)
-        })
+        members
+            .first()
+            .is_some_and(|part| self.body.carried.iter().any(|one| one.next == part.node && one.carry == Carry::True))
     }
 
     /// Words that are carried, of chains or of the record before: where, what they are at first, and the parts of what they become,

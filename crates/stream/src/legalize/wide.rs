@@ -151,11 +151,7 @@ impl Legalizer<'_> {
                 return Ok(vec![moved]);
             }
             // Amounts count modulo 32: beyond, nothing is left.
-            let far = if how == Binary::Sra {
-                self.code.binary_with(Binary::Sra, word, 31)
-            } else {
-                zero
-            };
+            let far = if how == Binary::Sra { self.code.binary_with(Binary::Sra, word, 31) } else { zero };
             let limit = self.code.number(BITS);
             let mut is_near = self.code.binary(Binary::LtU, n, limit);
             for &high in &amount[1..] {
@@ -165,7 +161,9 @@ impl Legalizer<'_> {
             return Ok(vec![self.code.select(is_near, moved, far)]);
         }
         if how == Binary::Sra {
-            return Err(NoForm::new("it shifts numbers of more than 32 bits with their sign by amounts that are not known"));
+            return Err(NoForm::new(
+                "it shifts numbers of more than 32 bits with their sign by amounts that are not known",
+            ));
         }
         // Words first, by powers of two, then bits.
         let mut words = a.to_vec();
@@ -173,7 +171,9 @@ impl Legalizer<'_> {
         let mut step = 1;
         while step < count {
             let bit = self.code.binary_with(Binary::And, n, BITS * step as u32);
-            let from = |at: usize| if how == Binary::Shl { at.checked_sub(step) } else { (at + step < count).then_some(at + step) };
+            let from = |at: usize| {
+                if how == Binary::Shl { at.checked_sub(step) } else { (at + step < count).then_some(at + step) }
+            };
             let stepped: Vec<WordId> = (0..count).map(|at| from(at).map_or(zero, |at| words[at])).collect();
             words = (0..count).map(|at| self.code.select(bit, stepped[at], words[at])).collect();
             step *= 2;

@@ -38,8 +38,11 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             return replay_firings(context, &network, &environment::of_network(&network), path, arguments.fifo);
         }
         if arguments.streams || !arguments.suits.is_empty() {
-            let problem = "--streams, --suits: only operations of the library say what typical messages are";
-            return Err(Error::usage(problem));
+            let said = streams::show(arguments, None, &network)?;
+            return match arguments.json {
+                true => print_json(&Value::Object(said.json)),
+                false => output::print(said.text.as_bytes()),
+            };
         }
         if arguments.loops {
             return Err(Error::usage("--loops: only operations of the library say what typical messages are"));
@@ -74,7 +77,7 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
                 continue;
             }
             if arguments.streams || !arguments.suits.is_empty() {
-                let shown = streams::show(arguments, &spec, &network)?;
+                let shown = streams::show(arguments, Some(&spec), &network)?;
                 if arguments.json {
                     let mut object = about.object();
                     object.extend(shown.json);

@@ -3,8 +3,8 @@
 use crate::cli::AnalyzeArgs;
 use crate::failure::Outcome;
 use headrace::Error;
-use headrace::analysis::streams::{self, Shown};
 use headrace::analysis::streams::stream::machine::Machine;
+use headrace::analysis::streams::{self, Shown};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use serde_json::{Map, Value, json};
@@ -21,9 +21,12 @@ fn machine(name: &str) -> Outcome<Machine> {
     streams::machine(name, |path| std::fs::read_to_string(path).ok()).map_err(|wrong| Error::wrong(wrong.to_string()))
 }
 
-/// The view of an operation, or the verdicts on it.
-pub fn show(arguments: &AnalyzeArgs, spec: &OperationSpec, network: &Network) -> Outcome<Said> {
-    let loops = streams::loops_of(spec, network);
+/// The view of a network, which an operation of the library may have, or the verdicts on it.
+pub fn show(arguments: &AnalyzeArgs, spec: Option<&OperationSpec>, network: &Network) -> Outcome<Said> {
+    let loops = match spec {
+        Some(spec) => streams::loops_of(spec, network),
+        None => streams::loops_of_network(network),
+    };
     let mut said = Said { text: String::new(), json: Map::new() };
     if arguments.streams {
         let machine = machine(&arguments.stream_platform)?;

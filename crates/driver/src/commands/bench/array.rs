@@ -174,7 +174,7 @@ impl Line {
         Some(self.here? / self.published.filter(|it| *it != 0.0)? - 1.0)
     }
 
-    fn is_within(&self) -> Option<bool> {
+    pub(super) fn is_within(&self) -> Option<bool> {
         let tolerance = self.tolerance?;
         match (self.deviation(), self.published, self.here) {
             (Some(deviation), ..) => Some(deviation.abs() <= tolerance + 1e-9),

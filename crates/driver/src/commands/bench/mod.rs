@@ -104,7 +104,9 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         return stream::bench(context, arguments);
     }
     if arguments.into.is_some() {
-        return Err(Error::usage("`--into` is for tables of earlier results (`--table`), for `array` and for `stream`"));
+        return Err(Error::usage(
+            "`--into` is for tables of earlier results (`--table`), for `array` and for `stream`",
+        ));
     }
     let (subjects, primitives) = chosen(&arguments.primitives);
     let mut machine = machine::describe(TOOLS, Path::new("."));

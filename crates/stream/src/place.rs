@@ -369,14 +369,13 @@ pub fn share_rotated(code: &WordCode, has: crate::words::Has) -> Option<WordCode
             }
         }
     }
-    for at in 0..code.tables.len() {
-        let narrow = &code.tables[at];
+    for (bits_of, narrow) in bits_of.iter_mut().zip(&code.tables) {
         let TableSource::Constant(own) = &narrow.source else { continue };
         if narrow.bits >= BITS {
             continue;
         }
         let mask = (1 << narrow.bits) - 1;
-        bits_of[at] = (0..code.tables.len()).filter(|&other| stands_for[other].is_none()).find_map(|other| {
+        *bits_of = (0..code.tables.len()).filter(|&other| stands_for[other].is_none()).find_map(|other| {
             let elements = constant(&code.tables[other]).filter(|elements| elements.len() == own.len())?;
             // The top bits need no mask.
             let lows = (0..=BITS - narrow.bits).rev();

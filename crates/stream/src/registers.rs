@@ -307,8 +307,8 @@ fn repair(search: &mut Search<'_>, busy: &mut [Vec<Vec<Option<usize>>>]) {
             let (own_unit, own_swapped) = (search.units[op], search.swapped[op]);
             let mut best = (before, usize::MAX, own_unit, own_swapped, false);
             search.remove(op);
-            for unit in 0..busy[kind].len() {
-                let other = busy[kind][unit][cycle].filter(|&other| other != op);
+            for (unit, cycles) in busy[kind].iter().enumerate() {
+                let other = cycles[cycle].filter(|&other| other != op);
                 if unit != own_unit && (!is_short(op) || other.is_some_and(|other| !is_short(other))) {
                     continue;
                 }

@@ -138,8 +138,8 @@ impl Beginning<'_> {
             .map(|cluster| (0..self.code.tables.len()).map(|table| self.table(table as u32, cluster)).collect())
             .collect();
         let mut all: Vec<Vec<u32>> = Vec::with_capacity(self.code.len());
-        for at in 0..self.code.len() {
-            if !is_invariant[at] {
+        for (at, is_invariant) in is_invariant.into_iter().enumerate() {
+            if !is_invariant {
                 all.push(Vec::new());
                 continue;
             }

@@ -111,7 +111,7 @@ impl Binary {
             Binary::Sra => (a as i32).wrapping_shr(b) as u32,
             Binary::Rotl => a.rotate_left(b & 31),
             Binary::Mul => a.wrapping_mul(b),
-            Binary::MulHi => (u64::from(a) * u64::from(b) >> 32) as u32,
+            Binary::MulHi => ((u64::from(a) * u64::from(b)) >> 32) as u32,
             Binary::Eq => u32::from(a == b),
             Binary::LtU => u32::from(a < b),
             Binary::LtS => u32::from((a as i32) < (b as i32)),

@@ -96,7 +96,7 @@ impl Legalizer<'_> {
                 if n - i - j > 1 {
                     part[1] = self.high_product(x, y);
                 }
-                let sum = self.sum(&all[i + j..].to_vec(), &part);
+                let sum = self.sum(&all[i + j..], &part);
                 all[i + j..].copy_from_slice(&sum);
             }
         }

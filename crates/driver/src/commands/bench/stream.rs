@@ -77,13 +77,15 @@ struct Only<'a> {
 struct Bench<'c> {
     context: &'c mut Context,
     loops: BTreeMap<(String, String), Arc<Loops>>,
+    /// What was simulated of the library, and what the model says.
+    points: Vec<Point>,
 }
 
 /// Compiles and simulates everything, prints it beside what was published, and writes results and document.
 pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     let text = include_str!("../../../../../bench/stream.toml");
     let published: Published = File::new("bench/stream.toml", text).parse().map_err(wrong)?;
-    let mut bench = Bench { context, loops: BTreeMap::new() };
+    let mut bench = Bench { context, loops: BTreeMap::new(), points: Vec::new() };
     let library = bench.library(&published)?;
     let experiments = [
         bench.distribution(&published)?,
@@ -462,6 +464,7 @@ impl Bench<'_> {
                         let scheduled = program::run(&load, &machine).cycles as f64 / (400_000.0 * way.bytes());
                         let error = predicted.cycles_per_byte / scheduled - 1.0;
                         errors.push(error.abs());
+                        self.points.push(Point { x: scheduled, y: predicted.cycles_per_byte, label: operation.clone() });
                         n_kernels += 1;
                         let least = kernel.res_mii.max(kernel.rec_mii);
                         n_least += usize::from(kernel.schedule.ii == least);
@@ -653,15 +656,7 @@ impl Bench<'_> {
 
     fn charts(&mut self, published: &Published) -> Outcome<Vec<(&'static str, String)>> {
         let machine = platform("imagine")?;
-        let mut points = Vec::new();
-        for operation in &published.library.operations {
-            let (set, what) = operation.split_once(' ').unwrap_or((operation, ""));
-            let loops = self.loops(set, what)?;
-            let Some(all) = loops.loops.first().and_then(|body| ways(body, &machine, false).ok()) else { continue };
-            let Ok((kernel, way)) = kernel_of(&all, &machine, Scheduling::Modulo) else { continue };
-            let run = program::run(&Load::of(&kernel, 400_000), &machine).cycles as f64 / (400_000.0 * way.bytes());
-            points.push(Point { x: run, y: predict(&way, &machine).cycles_per_byte, label: operation.clone() });
-        }
+        let points = std::mem::take(&mut self.points);
         let ends: Vec<f64> = points.iter().map(|point| point.x).collect();
         let (low, high) = ends.iter().fold((f64::MAX, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
         let diagonal = [low, high].map(|at| Point { x: at, y: at, label: String::new() });

@@ -18,13 +18,16 @@ pub struct Scheduled {
 /// Attempts for each operation before an interval is given up.
 const BUDGET: usize = 12;
 
-/// A schedule with the shortest interval, from `least` on, for which one is found; `None`: there is none of at most `most`
-/// cycles.
+/// Intervals that are tried.
+const MOST_FAILED: usize = 40;
+
+/// A schedule with the shortest interval, from `least` on, for which one is found; `None`: none of at most `most`
+/// cycles was found.
 pub fn modulo(problem: &Problem, least: usize, most: usize) -> Option<Scheduled> {
     let (res_mii, rec_mii) = (problem.res_mii(), problem.rec_mii());
     let mut ii = least.max(res_mii).max(rec_mii);
     let mut n_failed = 0;
-    while ii <= most {
+    while ii <= most && n_failed < MOST_FAILED {
         if let Some(begins) = attempt(problem, ii) {
             let mut schedule = Schedule { ii, begins };
             // An operation that takes a unit twice may be in its own way.

@@ -181,7 +181,7 @@ fn bounds(placed: &Placed, machine: &Machine) -> Result<(Vec<usize>, usize), NoF
 }
 
 /// Ways that are compiled at most before a loop is given up.
-const MOST_COMPILED: usize = 6;
+const MOST_COMPILED: usize = 3;
 
 /// The kernel of the best way that can be compiled, with the way.
 ///
@@ -190,7 +190,9 @@ const MOST_COMPILED: usize = 6;
 /// Why none can be.
 pub fn kernel_of(ways: &[Way], machine: &Machine, scheduling: Scheduling) -> Result<(Kernel, Way), NoForm> {
     let mut why = NoForm::new("there is no way");
-    for way in ways.iter().take(MOST_COMPILED) {
+    // At last one whose tables are not spread: it may take longer, and holds less at once.
+    let is_simple = |way: &&Way| way.placed.places.iter().all(|place| !matches!(place, place::Place::Spread { .. }));
+    for way in ways.iter().take(MOST_COMPILED).chain(ways.iter().skip(MOST_COMPILED).find(is_simple)) {
         match kernel::compile(&way.placed, machine, scheduling) {
             Ok(kernel) => return Ok((kernel, way.clone())),
             Err(reason) => why = reason,

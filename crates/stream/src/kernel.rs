@@ -359,7 +359,19 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let n_tries = if placed.code.len() > LONG { 2 } else { TRIES.len() };
     let mut order = TRIES[..n_tries].iter();
     let mut best: Option<Kernel> = None;
-    for _ in 0..ATTEMPTS {
+    // Long code takes long, and what it lacks is rarely found by chance.
+    let attempts = if placed.code.len() > LONG { ATTEMPTS / 4 } else { ATTEMPTS };
+    if let Some(most) = &machine.microcode_words {
+        let selected = select(placed, machine, &spilled)?;
+        let least = problem(&selected.ops, machine, false).res_mii();
+        if least > most.value {
+            let most = most.value;
+            return Err(NoForm::new(format!(
+                "it takes {least} words of microcode at least, of which there are {most}"
+            )));
+        }
+    }
+    for _ in 0..attempts {
         let selected = select(placed, machine, &spilled)?;
         let problem = problem(&selected.ops, machine, spreads);
         let latencies: Vec<usize> = selected.ops.iter().map(|op| op.latency).collect();

@@ -166,8 +166,9 @@ impl Search<'_> {
 }
 
 /// Rounds of repairs, and operations that are looked at in them, at most.
-const ROUNDS: usize = 25;
-const LOOKS: usize = 10_000;
+const ROUNDS: usize = 60;
+const LEAST_ROUNDS: usize = 5;
+const LOOKS: usize = 25_000;
 
 /// Units and registers for scheduled operations.
 pub fn allocate(ops: &[KernelOp], n_standing: usize, schedule: &Schedule, machine: &Machine) -> Allocation {
@@ -280,7 +281,7 @@ fn search(
 fn repair(search: &mut Search<'_>, busy: &mut [Vec<Vec<Option<usize>>>]) {
     let ii = search.schedule.ii;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    for _ in 0..ROUNDS.max(LOOKS / search.ops.len().max(1)) {
+    for _ in 0..(LOOKS / search.ops.len().max(1)).clamp(LEAST_ROUNDS, ROUNDS) {
         if search.conflicts == 0 {
             return;
         }

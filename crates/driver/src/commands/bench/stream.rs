@@ -464,7 +464,11 @@ impl Bench<'_> {
                         let scheduled = program::run(&load, &machine).cycles as f64 / (400_000.0 * way.bytes());
                         let error = predicted.cycles_per_byte / scheduled - 1.0;
                         errors.push(error.abs());
-                        self.points.push(Point { x: scheduled, y: predicted.cycles_per_byte, label: operation.clone() });
+                        self.points.push(Point {
+                            x: scheduled,
+                            y: predicted.cycles_per_byte,
+                            label: operation.clone(),
+                        });
                         n_kernels += 1;
                         let least = kernel.res_mii.max(kernel.rec_mii);
                         n_least += usize::from(kernel.schedule.ii == least);

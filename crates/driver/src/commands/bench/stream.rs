@@ -438,7 +438,13 @@ impl Bench<'_> {
             let machine = platform(name)?;
             for operation in &published.library.operations {
                 let (set, what) = operation.split_once(' ').unwrap_or((operation, ""));
-                let loops = self.loops(set, what)?;
+                let loops = match self.loops(set, what) {
+                    Ok(loops) => loops,
+                    Err(problem) => {
+                        self.context.terminal.note(&format!("{operation}: {problem}"));
+                        continue;
+                    }
+                };
                 let Some(body) = loops.loops.first() else {
                     let reason = loops.no_loop.first().cloned().unwrap_or_default();
                     lines.push(Line::none(operation.clone()).note(format!("no kernel: {reason}")));
@@ -557,7 +563,7 @@ impl Bench<'_> {
                     && row["implementation"] == "headrace"
                     && row["threads"] == 1
             };
-            let loops = self.loops(set, what)?;
+            let Ok(loops) = self.loops(set, what) else { continue };
             let Some(way) = loops.loops.first().and_then(|body| ways(body, &machine, false).ok()?.into_iter().next())
             else {
                 continue;

@@ -2,7 +2,7 @@
 //! that need no schedule.
 
 use crate::kernel::{self, Kernel, Scheduling};
-use crate::legalize::{NoForm, Options, is_chain, legalize};
+use crate::legalize::{NoForm, Options, legalize};
 use crate::machine::Machine;
 use crate::merge_tables::merge_tables;
 use crate::place::{self, Choice, Placed};
@@ -199,9 +199,4 @@ pub fn kernel_of(ways: &[Way], machine: &Machine, scheduling: Scheduling) -> Res
         }
     }
     Err(why)
-}
-
-/// Whether clusters have channels of their own for a loop.
-pub fn has_channels(body: &Loop, asked: bool) -> bool {
-    asked || is_chain(body)
 }

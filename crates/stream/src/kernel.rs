@@ -462,5 +462,11 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     if let Some(kernel) = best {
         return Ok(kernel);
     }
+    // One after the other, iterations hold less at once, and the loop is not unrolled.
+    if scheduling == Scheduling::Modulo
+        && let Ok(kernel) = compile(placed, machine, Scheduling::List)
+    {
+        return Ok(kernel);
+    }
     Err(NoForm::new(format!("it needs {needed} registers in a cluster, of which there are {registers}{why}")))
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Each value is followed as the exclusive or of functions of single indices, given by all their values, and of other values. What
-//! is linear is recognised by what it does to bits: movements, exclusive ors, choices between constants by such a bit. Products in a
-//! field are written with these. The tables of a word are rotations of each other where the layer is a circulant matrix.
+//! is linear is recognised by what it does to bits: movements, exclusive ors, choices between constants by such a bit. Products
+//! in a field are written with these. The tables of a word are rotations of each other where the layer is a circulant matrix.
 
 use headrace_kernel::graph::mask;
 use headrace_kernel::{Graph, Loop, NodeId, Op, Table};

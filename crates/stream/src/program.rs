@@ -1,5 +1,5 @@
-//! Stream programs: strips of records that are loaded, worked on and stored, side by side as far as memory, the stream register file
-//! and the controller allow. A simulation, command by command.
+//! Stream programs: strips of records that are loaded, worked on and stored, side by side as far as memory, the stream register
+//! file and the controller allow. A simulation, command by command.
 //!
 //! The host writes one command after the other; the controller holds as many as its scoreboard has places, and begins each as soon
 //! as what it waits for is done: the memory system is free, or the clusters are; its strip is there; the place of its strip in the

@@ -62,7 +62,8 @@ fn actor(numbers: &mut Numbers, name: &str, bits_in: u32, bits_out: u32) -> Stri
     let outputs: Vec<String> = (0..n_out).map(|_| expression(numbers, &names, 3)).collect();
     let next = expression(numbers, &names, 2);
     let mut text = format!(
-        "actor {name}() uint(size={bits_in}) In ==> uint(size={bits_out}) Out :\n    List(type:uint(size=24), size=16) TABLE = [{}];\n",
+        "actor {name}() uint(size={bits_in}) In ==> uint(size={bits_out}) Out :\n    \
+         List(type:uint(size=24), size=16) TABLE = [{}];\n",
         table.join(", ")
     );
     if carries {

@@ -288,6 +288,7 @@ pub fn suits_text(loops: &Loops, host: &Machine, host_cycles: Option<f64>, all: 
 
 /// The verdicts for programs.
 pub fn suits_json(host_cycles: Option<f64>, all: &[Suits]) -> Value {
+    let with = |change: &Change| json!({ "with": change.what, "cycles_per_byte": change.cycles_per_byte });
     let of = |one: &Suits| match &one.prediction {
         Err(reason) => json!({ "platform": one.machine, "no_kernel": reason.to_string() }),
         Ok(prediction) => json!({
@@ -298,7 +299,7 @@ pub fn suits_json(host_cycles: Option<f64>, all: &[Suits]) -> Value {
             "speedup": one.speedup,
             "verdict": one.speedup.map(|speedup| Verdict::of(speedup).to_string()),
             "papers_rule": one.papers_rule,
-            "changes": one.changes.iter().map(|change| json!({ "with": change.what, "cycles_per_byte": change.cycles_per_byte })).collect::<Vec<_>>(),
+            "changes": one.changes.iter().map(with).collect::<Vec<_>>(),
         }),
     };
     json!({ "host_cycles_per_byte": host_cycles, "platforms": all.iter().map(of).collect::<Vec<_>>() })
@@ -311,14 +312,22 @@ pub fn json(network: &Network, loops: &Loops, machine: &Machine) -> Value {
         Err(reason) => json!({ "no_kernel": reason.to_string() }),
         Ok((kernel, way)) => {
             let code = &kernel.placed.code;
-            let stream = |one: &headrace_stream::words::Stream, names: &[String]| json!({ "port": names.get(one.port as usize), "tokens": one.tokens, "token_bits": one.token_bits, "words": one.words });
+            let stream = |one: &headrace_stream::words::Stream, names: &[String]| {
+                let port = names.get(one.port as usize);
+                json!({ "port": port, "tokens": one.tokens, "token_bits": one.token_bits, "words": one.words })
+            };
+            let table = |(table, place): (&headrace_stream::words::TableUse, &headrace_stream::place::Place)| {
+                json!({
+                    "name": table.name, "elements": table.length, "bits": table.bits, "place": place.to_string(),
+                })
+            };
             let tables = code.tables.iter().zip(&kernel.placed.places);
             json!({
                 "form": way.form.name,
                 "inputs": code.inputs.iter().map(|one| stream(one, &inputs)).collect::<Vec<_>>(),
                 "outputs": code.outputs.iter().map(|one| stream(one, &outputs)).collect::<Vec<_>>(),
                 "channels": is_chain(&way.form.body),
-                "tables": tables.map(|(table, place)| json!({ "name": table.name, "elements": table.length, "bits": table.bits, "place": place.to_string() })).collect::<Vec<_>>(),
+                "tables": tables.map(table).collect::<Vec<_>>(),
                 "strip_records": Load::of(&kernel, 0).strip(machine),
                 "interval": kernel.schedule.ii,
                 "res_mii": kernel.res_mii,

@@ -211,8 +211,8 @@ impl Bench<'_> {
         }
         let notes = [
             "* The paper's two figures are for one program on one host, so that only their ratio says something of kernels.",
-            "* Rounds are unrolled here: subkeys are there before a round begins. A loop over rounds reads them in each round, which the \
-             faster kernel feels most: 20 cycles a round give 5.0 cycles a byte, and a ratio of 2.6.",
+            "* Rounds are unrolled here: subkeys are there before a round begins. A loop over rounds reads them in each round, \
+             which takes longest where a round is short: that would bring the ratio down.",
         ];
         Ok(experiment("E1", "Blowfish: S-boxes spread over clusters beside S-boxes in each scratchpad", lines, &notes))
     }
@@ -517,12 +517,14 @@ impl Bench<'_> {
         let within = errors.iter().filter(|error| **error <= 0.15).count();
         let summary = [
             format!(
-                "* {n_kernels} kernels: median error {:.1} %, worst {:.1} %, {within} within 15 %. {n_least} have the least interval that \
-                 units and recurrences allow, {n_near} one within 5 % of it. {n_none} operations have no kernel, for the reason beside them.",
+                "* {n_kernels} kernels: median error {:.1} %, worst {:.1} %, {within} within 15 %. {n_least} have the least \
+                 interval that units and recurrences allow, {n_near} one within 5 % of it. {n_none} operations have no kernel, \
+                 for the reason beside them.",
                 100.0 * median,
                 100.0 * most
             ),
-            "* \"Published\" is the stream program as it is simulated here, on 400,000 records, \"here\" the checking model, in cycles a byte of \
+            "* \"Published\" is the stream program as it is simulated here, on 400,000 records, \"here\" the checking model, in \
+             cycles a byte of \
              all clusters."
                 .to_owned(),
         ];
@@ -585,12 +587,13 @@ impl Bench<'_> {
         let within = lines.iter().filter(|line| line.is_within() == Some(true)).count();
         let notes = [
             format!(
-                "* {within} of {} within 30 %; rank correlation (Spearman) {:.2}. Measured: the fastest variant of our C by clang, {path}.",
+                "* {within} of {} within 30 %; rank correlation (Spearman) {:.2}. Measured: the fastest variant of our C by \
+                 clang, {path}.",
                 lines.len(),
                 rank_correlation(&ours, &theirs)
             ),
-            "* The model has lanes of 32 bits, gathers, and no other instructions. Code of C takes those for AES, GFNI, bit planes and \
-             byte permutes where they are faster: there it is below the prediction. Gathers are calibrated on Blowfish."
+            "* The model has lanes of 32 bits, gathers, and no other instructions. Code of C takes those for AES, GFNI, bit \
+             planes and byte permutes where they are faster: there it is below the prediction. Gathers are calibrated on Blowfish."
                 .to_owned(),
         ];
         let notes: Vec<&str> = notes.iter().map(String::as_str).collect();

@@ -12,6 +12,9 @@ use headrace_transform::passes::canonicalize_loop::canonicalize_loop;
 use headrace_transform::passes::split_iteration::split_iteration;
 use headrace_transform::passes::tabulate::constant_tables;
 
+/// The name of the form to which nothing was done.
+pub const AS_WRITTEN: &str = "as it is";
+
 /// A loop in one of its forms.
 #[derive(Clone, Debug)]
 pub struct Form {
@@ -30,7 +33,7 @@ pub fn forms(body: &Loop) -> Vec<Form> {
     let own = || (body.clone(), (0..body.objects.len()).map(|at| ObjectId(at as u32)).collect());
     let (core, objects) = canonicalize_loop(body).map_or_else(own, |shape| (shape.core, shape.objects));
     let mut forms =
-        vec![Form { name: "as it is".into(), body: core.clone(), per_iteration: 1, objects: objects.clone() }];
+        vec![Form { name: AS_WRITTEN.into(), body: core.clone(), per_iteration: 1, objects: objects.clone() }];
     if let Some(split) = split_iteration(&core)
         && split.folded.is_empty()
         && split.rest.outputs.is_empty()
@@ -86,6 +89,11 @@ pub struct Way {
 }
 
 impl Way {
+    /// Whether tables are those of the program.
+    pub fn is_as_written(&self) -> bool {
+        self.form.name == AS_WRITTEN && !self.shares
+    }
+
     /// Bytes of messages of an iteration of a cluster.
     pub fn bytes(&self) -> f64 {
         bytes_of(&self.form.body)

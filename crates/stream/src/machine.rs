@@ -136,6 +136,10 @@ impl Machine {
     /// What is wrong with it, and where.
     pub fn read(file: &File) -> Result<Machine, Wrong> {
         let wrong = |problem: String| Err(Wrong::new(&file.path, problem));
+        let kind = file.head()?.kind;
+        if kind != Kind::Stream {
+            return wrong(format!("it is of kind `{kind}`, and kind `stream` is needed"));
+        }
         let machine: Machine = match file.parse::<Like>()?.like {
             None => file.parse()?,
             Some(like) => {
@@ -147,9 +151,6 @@ impl Machine {
             }
         };
         let machine = Machine { name: file.name.clone(), ..machine };
-        if machine.kind != Kind::Stream {
-            return wrong(format!("it is of kind `{}`, and kind `stream` is needed", machine.kind));
-        }
         let clusters = *machine.clusters;
         if !clusters.is_power_of_two() || clusters > 256 {
             return wrong(format!("`clusters` is {clusters}; it must be a power of two, 256 at most"));

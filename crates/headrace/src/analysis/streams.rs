@@ -234,7 +234,7 @@ pub fn suits(loops: &Loops, machines: &[Machine], host: &Machine) -> (Option<f64
             Suits {
                 machine: machine.name.clone(),
                 speedup: host_cycles.map(|cycles| cycles / host.clock_mhz.value / time),
-                papers_rule: Some(by_the_papers_rule(&all[0], machine)),
+                papers_rule: Some(by_the_papers_rule(&all, machine)),
                 changes: changes(body, &all[0], machine),
                 prediction: Ok(prediction),
             }

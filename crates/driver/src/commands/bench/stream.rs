@@ -499,7 +499,7 @@ impl Bench<'_> {
                             )
                             .note(note),
                         );
-                        let rule = by_the_papers_rule(&way, &machine);
+                        let rule = by_the_papers_rule(&all, &machine);
                         let host = on_host(body, &platform("athlon64")?).unwrap_or(f64::NAN);
                         let speedup = Self::speedup(predicted.cycles_per_byte, host, &machine);
                         rules.push(Line::new(operation.clone(), None, speedup, None).note(format!(

@@ -246,7 +246,8 @@ mod tests {
 
     #[test]
     fn what_is_like_another_says_what_differs() {
-        let changed = "like = \"imagine\"\nkind = \"stream\"\nabout = \"mine\"\n[scratchpad]\nwords = { value = 7, source = \"mine\" }\n";
+        let changed = "like = \"imagine\"\nkind = \"stream\"\nabout = \"mine\"\n\
+                       [scratchpad]\nwords = { value = 7, source = \"mine\" }\n";
         let machine = read(changed).expect("a machine");
         assert_eq!((machine.scratchpad_words(), *machine.clusters), (7, 8));
         let wrong = |text: &str| read(text).expect_err("it is wrong").problem;

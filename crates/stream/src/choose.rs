@@ -188,7 +188,10 @@ fn bounds(placed: &Placed, machine: &Machine) -> Result<(Vec<usize>, usize), NoF
     Ok((problem.bounds_of_units(), problem.rec_mii()))
 }
 
-/// Ways that are compiled at most before a loop is given up.
+/// Of the bound of the next way, what is not worth compiling it for.
+const ENOUGH: f64 = 1.15;
+
+/// Ways that are compiled at most.
 const MOST_COMPILED: usize = 3;
 
 /// The kernel of the best way that can be compiled, with the way.
@@ -200,11 +203,27 @@ pub fn kernel_of(ways: &[Way], machine: &Machine, scheduling: Scheduling) -> Res
     let mut why = NoForm::new("there is no way");
     // At last one whose tables are not spread: it may take longer, and holds less at once.
     let is_simple = |way: &&Way| way.placed.places.iter().all(|place| !matches!(place, place::Place::Spread { .. }));
+    let mut best: Option<(Kernel, &Way)> = None;
+    let pace = |kernel: &Kernel, way: &Way| kernel.schedule.ii as f64 / way.bytes();
     for way in ways.iter().take(MOST_COMPILED).chain(ways.iter().skip(MOST_COMPILED).find(is_simple)) {
+        // The others are slower even at best.
+        if best
+            .as_ref()
+            .is_some_and(|(kernel, other)| pace(kernel, other) <= ENOUGH * way.interval() as f64 / way.bytes())
+        {
+            break;
+        }
         match kernel::compile(&way.placed, machine, scheduling) {
-            Ok(kernel) => return Ok((kernel, way.clone())),
+            Ok(kernel) => {
+                if best.as_ref().is_none_or(|(other, its)| pace(&kernel, way) < pace(other, its)) {
+                    best = Some((kernel, way));
+                }
+            }
             Err(reason) => why = reason,
         }
+    }
+    if let Some((kernel, way)) = best {
+        return Ok((kernel, way.clone()));
     }
     Err(why)
 }

@@ -459,13 +459,18 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
             spilled.insert(id, at);
         }
     }
-    if let Some(kernel) = best {
-        return Ok(kernel);
-    }
     // One after the other, iterations hold less at once, and the loop is not unrolled.
+    let is_far = best
+        .as_ref()
+        .is_none_or(|best| best.schedule.ii > 2 * best.res_mii.max(best.rec_mii).max(1) || !best.spilled.is_empty());
     if scheduling == Scheduling::Modulo
+        && is_far
         && let Ok(kernel) = compile(placed, machine, Scheduling::List)
+        && best.as_ref().is_none_or(|best| kernel.schedule.ii < best.schedule.ii)
     {
+        best = Some(kernel);
+    }
+    if let Some(kernel) = best {
         return Ok(kernel);
     }
     Err(NoForm::new(format!("it needs {needed} registers in a cluster, of which there are {registers}{why}")))

@@ -227,3 +227,33 @@ fn names() -> String {
 fn is_operation(name: &str) -> bool {
     names().split(", ").any(|other| other == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Machine, Wrong> {
+        Machine::read(&File::new("mine.toml", text))
+    }
+
+    #[test]
+    fn every_platform_of_the_kind_is_a_machine() {
+        let files =
+            headrace_platform::built_in().iter().filter(|file| file.head().is_ok_and(|head| head.kind == Kind::Stream));
+        let n = files.map(|file| Machine::read(file).unwrap_or_else(|wrong| panic!("{wrong}"))).count();
+        assert!(n >= 8, "{n} machines");
+    }
+
+    #[test]
+    fn what_is_like_another_says_what_differs() {
+        let changed = "like = \"imagine\"\nkind = \"stream\"\nabout = \"mine\"\n\
+                       [scratchpad]\nwords = { value = 7, source = \"mine\" }\n";
+        let machine = read(changed).expect("a machine");
+        assert_eq!((machine.scratchpad_words(), *machine.clusters), (7, 8));
+        let wrong = |text: &str| read(text).expect_err("it is wrong").problem;
+        assert!(wrong("kind = \"array\"\nabout = \"mine\"\n").contains("kind `stream` is needed"));
+        let three = format!("{changed}[unit.ADD]\ncount = {{ value = 0, source = \"mine\" }}\n");
+        assert!(wrong(&three).contains("must be from 1 to 64"));
+        assert!(wrong(&changed.replace("imagine", "nobody")).contains("no platform of that name"));
+    }
+}

@@ -97,9 +97,13 @@ fn three_hundred_networks() {
             bits = next;
         }
         let _ = writeln!(network, "uint(size={bits}) Out :\nentities");
-        (0..n_actors).for_each(|at| drop(writeln!(network, "    a{at} = A{at}();")));
+        for at in 0..n_actors {
+            let _ = writeln!(network, "    a{at} = A{at}();");
+        }
         network.push_str("structure\n    In --> a0.In;\n");
-        (1..n_actors).for_each(|at| drop(writeln!(network, "    a{}.Out --> a{at}.In;", at - 1)));
+        for at in 1..n_actors {
+            let _ = writeln!(network, "    a{}.Out --> a{at}.In;", at - 1);
+        }
         let _ = writeln!(network, "    a{}.Out --> Out;\nend", n_actors - 1);
         files.push(("Random.nl".into(), network));
         std::fs::create_dir_all(&folder).expect("a folder");

@@ -25,4 +25,7 @@ fi
     --json bench/results/pieces.json
 "$headrace" synth --install
 scripts/hardware.sh "$headrace" 5 bench/results/hardware.json
+# Machines that are simulated: the same results on every processor.
+"$headrace" bench array --json bench/results/array.json --into docs/array.md
+"$headrace" bench stream --json bench/results/stream.json --into docs/stream-processors.md
 scripts/docs.sh "$headrace"

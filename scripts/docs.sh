@@ -20,6 +20,8 @@ if ls bench/results/*.json >/dev/null 2>&1; then
         case $result in
         # Hardware has a document of its own.
         */hardware.json) "$headrace" bench --table "$result" --into docs/hardware.md ;;
+        # What is simulated, too; its page is written by what simulates it.
+        */array.json | */stream.json) ;;
         *) set -- "$@" --table "$result" ;;
         esac
     done

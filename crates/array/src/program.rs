@@ -14,12 +14,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 /// A word of a value: which message of the period, which value, which part of it.
 type Word = (u32, Id, u32);
 
+/// Who takes a value: processors, and the positions at which it leaves.
+type Takers = (BTreeSet<usize>, Vec<u32>);
+
 /// How tasks order their outputs, and who takes them.
 pub struct Orders {
     /// For each task, its outputs in the order in which it writes them.
     pub sequences: Vec<Vec<Id>>,
     /// For each task and value, the processors that take it, and the positions at which it leaves.
-    takers: Vec<BTreeMap<Id, (BTreeSet<usize>, Vec<u32>)>>,
+    takers: Vec<BTreeMap<Id, Takers>>,
 }
 
 /// The cost of a task on a machine.
@@ -62,7 +65,7 @@ impl Orders {
         let tasks = &design.tasks;
         let homes = design.homes();
         let n = tasks.tasks.len();
-        let mut takers: Vec<BTreeMap<Id, (BTreeSet<usize>, Vec<u32>)>> = vec![BTreeMap::new(); n];
+        let mut takers: Vec<BTreeMap<Id, Takers>> = vec![BTreeMap::new(); n];
         for (reader, task) in tasks.tasks.iter().enumerate() {
             for wire in &task.inputs {
                 if let From::Task(from) = wire.from {
@@ -70,12 +73,10 @@ impl Orders {
                 }
             }
         }
-        let mut position = 0;
-        for wire in tasks.outputs.iter().flat_map(|stream| &stream.wires) {
+        for (position, wire) in (0..).zip(tasks.outputs.iter().flat_map(|stream| &stream.wires)) {
             if let From::Task(from) = wire.from {
                 takers[from.index()].entry(wire.value).or_default().1.push(position);
             }
-            position += 1;
         }
         let readers = tasks.readers();
         let mut sequences: Vec<Vec<Id>> = vec![Vec::new(); n];

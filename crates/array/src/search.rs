@@ -125,7 +125,7 @@ fn classes(tasks: &Tasks) -> Vec<Class> {
 /// Whether the pieces of a task have nothing in common.
 fn falls_apart(tasks: &Tasks, at: usize, n: usize) -> bool {
     let task = &tasks.tasks[at];
-    if task.outputs.len() % n != 0 {
+    if !task.outputs.len().is_multiple_of(n) {
         return false;
     }
     let given: BTreeSet<Id> = task.inputs.iter().map(|wire| wire.value).collect();

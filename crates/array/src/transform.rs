@@ -183,7 +183,7 @@ pub fn split(tasks: &mut Tasks, at: TaskId, how: Split) -> Result<(), String> {
     let mut pieces: Vec<Task> = Vec::new();
     match how {
         Split::Apart(n) | Split::Chain(n) => {
-            if n == 0 || task.outputs.len() % n != 0 {
+            if n == 0 || !task.outputs.len().is_multiple_of(n) {
                 let problem =
                     format!("`{}` has {} outputs, which are not {n} equal parts", task.name, task.outputs.len());
                 return Err(problem);
@@ -325,8 +325,7 @@ pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits
         let (mut used, mut through) = (0u64, words_at(from));
         let mut seen: BTreeSet<Id> = BTreeSet::new();
         let mut all = Vec::new();
-        for to in from..body.len() {
-            let id = body[to];
+        for (to, &id) in body.iter().enumerate().skip(from) {
             for &arg in &tasks.values.node(id).args {
                 if !lowered.known.contains_key(&(0, arg)) && tasks.values.constant(arg).is_none() {
                     let n = n_words(arg);

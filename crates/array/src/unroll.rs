@@ -56,6 +56,9 @@ const MOST_CHOICES: usize = 16;
 /// Deepest nesting of calls.
 const MOST_CALLS: usize = 256;
 
+/// Where a place is; for an index that depends on data, with it, the number of elements and what one takes; its type.
+type Resolved = (usize, Option<(Id, usize, usize)>, Type);
+
 /// Runs a network along a message and gives its tasks. `feeds` has what comes in on each input port.
 ///
 /// # Errors
@@ -582,11 +585,7 @@ impl<'n> Run<'n> {
 
     /// Where a place is. An index that depends on data is left over, with the number of elements and what one takes: it may
     /// be the last alone.
-    fn resolve(
-        &mut self,
-        frame: &Frame<'n>,
-        place: &'n Place,
-    ) -> Result<(usize, Option<(Id, usize, usize)>, Type), Stop> {
+    fn resolve(&mut self, frame: &Frame<'n>, place: &'n Place) -> Result<Resolved, Stop> {
         let (mut at, ty) = match place.root {
             Root::Actor(id) => {
                 (self.instances[frame.instance].variables[id.index()], &frame.actor.variables[id.index()].ty)

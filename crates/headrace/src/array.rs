@@ -410,7 +410,7 @@ fn same_ports(network: &Network, mapping: &Mapping) -> Vec<usize> {
 fn tokens_of(hex: &str, ty: Scalar) -> std::result::Result<Vec<i128>, String> {
     let digits = ty.width().div_ceil(4) as usize;
     let hex: Vec<char> = hex.chars().filter(|c| !c.is_whitespace()).collect();
-    if hex.len() % digits != 0 {
+    if !hex.len().is_multiple_of(digits) {
         return Err(format!("{} hexadecimal digits are no whole tokens of {ty}", hex.len()));
     }
     let token = |digits: &[char]| {

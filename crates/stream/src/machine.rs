@@ -240,8 +240,9 @@ mod tests {
     fn every_platform_of_the_kind_is_a_machine() {
         let files =
             headrace_platform::built_in().iter().filter(|file| file.head().is_ok_and(|head| head.kind == Kind::Stream));
-        let n = files.map(|file| Machine::read(file).unwrap_or_else(|wrong| panic!("{wrong}"))).count();
-        assert!(n >= 8, "{n} machines");
+        let machines: Vec<Machine> =
+            files.map(|file| Machine::read(file).unwrap_or_else(|wrong| panic!("{wrong}"))).collect();
+        assert!(machines.len() >= 8, "{} machines", machines.len());
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::values::{Id, Op, TaskId};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+/// What goes outside, by stream: message, value and part of each word, in the order in which it leaves.
+type Sent = BTreeMap<usize, Vec<(u32, Id, u32)>>;
+
 /// How a program is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -73,7 +76,7 @@ struct Maker<'d> {
     parameters: &'d HashMap<Id, i128>,
     pending: BTreeMap<usize, VecDeque<(u32, Id, u32)>>,
     taken: BTreeSet<(usize, (u32, Id, u32))>,
-    outside: BTreeMap<usize, Vec<(u32, Id, u32)>>,
+    outside: Sent,
     by_source: BTreeMap<From, usize>,
     /// The port of each link that comes in, the number of each that goes out.
     ports: BTreeMap<usize, u8>,
@@ -115,7 +118,7 @@ pub fn build(
     for (at, core) in design.cores.iter().enumerate() {
         let forms = form.map_or(FORMS.to_vec(), |form| vec![form]);
         let forms = [false, true].into_iter().flat_map(|lean| forms.iter().map(move |&form| (form, lean)));
-        let mut best: Option<(Generated, BTreeMap<usize, Vec<(u32, Id, u32)>>)> = None;
+        let mut best: Option<(Generated, Sent)> = None;
         let mut why = None;
         for (form, lean) in forms {
             // The order that takes less memory only where the faster one does not fit.
@@ -386,12 +389,7 @@ impl<'d> Maker<'d> {
 
     /// The program in a form, with the words that come from outside; why not, with the number of words that it would take.
     #[allow(clippy::type_complexity)]
-    fn program(
-        mut self,
-        machine: &Machine,
-        form: Form,
-        lean: bool,
-    ) -> Result<(Generated, BTreeMap<usize, Vec<(u32, Id, u32)>>), (usize, String)> {
+    fn program(mut self, machine: &Machine, form: Form, lean: bool) -> Result<(Generated, Sent), (usize, String)> {
         let fail = |why: String| (usize::MAX, why);
         let mut lowered = Lowered::new(*machine.core.word_bits);
         // Blocks of each task, and whether a task needs a word that another on this processor gives.

@@ -52,9 +52,10 @@ pub fn map(context: &mut Context, arguments: &MapArgs) -> Outcome {
         // The same again, with what happens in some messages of the steady state kept.
         let first = map_network(&network, &machine, &mapping, Effort { messages: PICTURED, ..effort })?.outcome;
         let begin = first.done[PICTURED / 2 - 1];
-        let window = Some((begin, begin + (3.0 * first.cycles_per_message) as u64 + 1));
-        let pictured = map_network(&network, &machine, &mapping, Effort { messages: PICTURED, window, ..effort })?;
-        write_file(path, page(&pictured, &machine, &mapping, window.unwrap_or_default())?.as_bytes())?;
+        let window = (begin, begin + (3.0 * first.cycles_per_message) as u64 + 1);
+        let pictured =
+            map_network(&network, &machine, &mapping, Effort { messages: PICTURED, window: Some(window), ..effort })?;
+        write_file(path, page(&pictured, &machine, &mapping, window)?.as_bytes())?;
     }
     if arguments.json {
         let text = serde_json::to_string_pretty(&json(&mapped, &machine)).unwrap_or_default();

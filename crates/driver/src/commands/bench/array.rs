@@ -599,7 +599,7 @@ impl Bench<'_> {
         let mut lines = Vec::new();
         let tolerance = Some(0.003);
         let own = published.software.last().ok_or_else(|| Error::wrong("bench/array.toml: no software"))?;
-        let (mut per_area, mut per_bit): (Vec<(String, f64)>, Vec<(String, f64)>) = (Vec::new(), Vec::new());
+        let [mut per_area, mut per_bit]: [Vec<(String, f64)>; 2] = Default::default();
         for it in &published.software {
             let scaling = published.scaling.iter().find(|scaling| scaling.nm == it.nm);
             let scaling =

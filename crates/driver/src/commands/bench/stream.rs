@@ -578,7 +578,8 @@ impl Bench<'_> {
             if !cycles.is_finite() {
                 continue;
             }
-            (ours.push(prediction.cycles_per_byte), theirs.push(cycles));
+            ours.push(prediction.cycles_per_byte);
+            theirs.push(cycles);
             lines.push(
                 Line::new(operation.clone(), Some(cycles), prediction.cycles_per_byte, Some(0.3))
                     .note(format!("by {}", prediction.limit)),

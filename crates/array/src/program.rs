@@ -12,7 +12,61 @@ use crate::values::{Id, Op, TaskId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// A word of a value: which message of the period, which value, which part of it.
-type Word = (u32, Id, u32);
+pub(crate) type Word = (u32, Id, u32);
+
+/// What comes to a processor over its links, and how far that has been taken.
+#[derive(Clone)]
+pub(crate) struct Arrivals {
+    core: usize,
+    /// The link from each source.
+    pub links: BTreeMap<Source, usize>,
+    /// What other processors send and nobody has taken yet, by link.
+    pub pending: BTreeMap<usize, VecDeque<Word>>,
+    /// Links with words that have been taken.
+    pub taken: BTreeSet<(usize, Word)>,
+    /// Words that came from outside, by link.
+    pub outside: BTreeMap<usize, Vec<Word>>,
+}
+
+impl Arrivals {
+    /// Those of a processor, before anything is taken.
+    pub fn of(links: &Links, core: usize) -> Self {
+        let own = links.by_ends.iter().filter(|((_, to), _)| *to == core);
+        let own: BTreeMap<Source, usize> = own.map(|(&(source, _), &link)| (source, link)).collect();
+        let inside = own.iter().filter(|(source, _)| matches!(source, Source::Core(_)));
+        let pending = inside.map(|(_, &link)| (link, links.words[link].iter().copied().collect())).collect();
+        Self { core, links: own, pending, taken: BTreeSet::new(), outside: BTreeMap::new() }
+    }
+
+    /// The link over which a wire comes, `homes` being the processors of tasks; none where it stays on the processor.
+    pub fn link(&self, wire: &Wire, homes: &[usize]) -> Option<usize> {
+        let source = match wire.from {
+            From::Outside(port) => Source::Outside(port),
+            From::Task(from) => match homes[from.index()] {
+                home if home == self.core => return None,
+                home => Source::Core(home),
+            },
+        };
+        self.links.get(&source).copied()
+    }
+
+    /// Takes the next word over a link on the way to one that is wanted.
+    ///
+    /// # Errors
+    ///
+    /// There is none: the one that is wanted is never sent.
+    pub fn next(&mut self, link: usize, wanted: Word) -> Result<Word, String> {
+        let word = match self.pending.get_mut(&link) {
+            Some(pending) => pending.pop_front().ok_or("a word that is needed is never sent")?,
+            None => {
+                self.outside.entry(link).or_default().push(wanted);
+                wanted
+            }
+        };
+        self.taken.insert((link, word));
+        Ok(word)
+    }
+}
 
 /// Who takes a value: processors, and the positions at which it leaves.
 type Takers = (BTreeSet<usize>, Vec<u32>);
@@ -201,12 +255,7 @@ pub struct Maker<'d> {
     word_bits: u32,
     homes: Vec<usize>,
     slots: HashMap<(u32, Id, u32), u32>,
-    /// What has come over each link, by how far its words have been taken.
-    pending: BTreeMap<usize, VecDeque<Word>>,
-    taken: BTreeSet<(usize, Word)>,
-    /// Words that came from outside, by link.
-    outside: BTreeMap<usize, Vec<Word>>,
-    by_ends: BTreeMap<Source, usize>,
+    arrivals: Arrivals,
     program: Program,
     parameters: &'d HashMap<Id, i128>,
 }
@@ -222,23 +271,13 @@ impl<'d> Maker<'d> {
         machine: &Machine,
         parameters: &'d HashMap<Id, i128>,
     ) -> Self {
-        let own = links.by_ends.iter().filter(|((_, to), _)| *to == core);
-        let by_ends: BTreeMap<Source, usize> = own.map(|(&(source, _), &link)| (source, link)).collect();
-        let pending = by_ends
-            .iter()
-            .filter(|(source, _)| matches!(source, Source::Core(_)))
-            .map(|(_, &link)| (link, links.words[link].iter().copied().collect()))
-            .collect();
         Self {
             design,
             core,
             word_bits: *machine.core.word_bits,
             homes: design.homes(),
             slots: HashMap::new(),
-            pending,
-            taken: BTreeSet::new(),
-            outside: BTreeMap::new(),
-            by_ends,
+            arrivals: Arrivals::of(links, core),
             program: Program::default(),
             parameters,
         }
@@ -259,26 +298,12 @@ impl<'d> Maker<'d> {
 
     /// The link over which a wire comes; none where it stays on the processor.
     fn link(&self, wire: &Wire) -> Option<usize> {
-        let source = match wire.from {
-            From::Outside(port) => Source::Outside(port),
-            From::Task(from) => match self.homes[from.index()] {
-                home if home == self.core => return None,
-                home => Source::Core(home),
-            },
-        };
-        self.by_ends.get(&source).copied()
+        self.arrivals.link(wire, &self.homes)
     }
 
     /// The next take over a link on the way to a word: the link and where the word goes.
     fn take(&mut self, link: usize, wanted: Word) -> Result<(u32, u32, Word), String> {
-        let word = match self.pending.get_mut(&link) {
-            Some(pending) => pending.pop_front().ok_or("a word that is needed is never sent")?,
-            None => {
-                self.outside.entry(link).or_default().push(wanted);
-                wanted
-            }
-        };
-        self.taken.insert((link, word));
+        let word = self.arrivals.next(link, wanted)?;
         let (message, id, limb) = word;
         let to = match self.n_words(id) {
             1 => self.slot(message, id, WHOLE),
@@ -396,7 +421,7 @@ pub fn build(
         }
         maker.program.program_words = Some(program_words);
         let bits = maker.word_bits;
-        for (&link, words) in &maker.outside {
+        for (&link, words) in &maker.arrivals.outside {
             let token = |&(message, id, limb): &Word| {
                 let (port, at) = match design.tasks.values.node(id).op {
                     Op::Input(port, at) => (port, at),
@@ -437,7 +462,7 @@ impl Maker<'_> {
                 let stop = |id: Id| given.contains_key(&id) || tasks.parameters.contains(&id);
                 let needs = tasks.needs(&[*output], &stop);
                 let place = |value: &Id| {
-                    let pending = self.pending.get(&self.link(given.get(value)?)?)?;
+                    let pending = self.arrivals.pending.get(&self.link(given.get(value)?)?)?;
                     pending.iter().position(|word| (word.0, word.1) == (message, *value))
                 };
                 needs.iter().filter_map(place).max()
@@ -454,7 +479,7 @@ impl Maker<'_> {
                 let Some(wire) = given.get(&value) else { continue };
                 if let Some(link) = self.link(wire) {
                     let missing = (0..self.n_words(value)).map(|limb| (message, value, limb));
-                    let missing = missing.filter(|word| !self.taken.contains(&(link, *word)));
+                    let missing = missing.filter(|word| !self.arrivals.taken.contains(&(link, *word)));
                     wanted.entry(link).or_default().extend(missing);
                 }
             }
@@ -462,7 +487,7 @@ impl Maker<'_> {
             for (link, words) in wanted {
                 let mut takes = Vec::new();
                 for word in words {
-                    while !self.taken.contains(&(link, word)) {
+                    while !self.arrivals.taken.contains(&(link, word)) {
                         takes.push(self.take(link, word)?);
                     }
                 }

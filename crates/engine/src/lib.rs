@@ -14,6 +14,7 @@ pub use report::{Blocked, Leftover, Report, Wait};
 
 pub mod texts;
 
+use headrace_ir::Network;
 use headrace_source::Span;
 
 /// A run-time error of the program: an index out of range, a division by zero.
@@ -131,6 +132,31 @@ pub fn alternate<E: Engine + ?Sized>(
             other => return Ok(other),
         }
     }
+}
+
+/// Gives a network all tokens that wait at its inputs, in storage form, and appends what comes out at its outputs, until nothing
+/// moves any more. What is left in `waiting` found no room.
+///
+/// # Errors
+///
+/// As [`Engine::run`].
+pub fn exhaust<E: Engine + ?Sized>(
+    engine: &mut E,
+    network: &Network,
+    waiting: &mut [Vec<u8>],
+    outputs: &mut [Vec<u8>],
+    host: &mut dyn Host,
+) -> Result<Outcome, Trap> {
+    engine.run_fed(host, &mut |boundary| {
+        let mut moved = 0;
+        for (port, tokens) in waiting.iter_mut().enumerate() {
+            let written = boundary.write(port, tokens);
+            tokens.drain(..written * network.inputs[port].ty.storage_bytes());
+            moved += written;
+        }
+        moved += outputs.iter_mut().enumerate().map(|(port, all)| boundary.read(port, all)).sum::<usize>();
+        if moved == 0 { Fed::Nothing } else { Fed::Something }
+    })
 }
 
 /// An engine that is fed between runs.

@@ -1,7 +1,7 @@
 //! Networks as one datapath: they do what the interpreter does, whenever tokens come and go, in as many clock cycles as is said.
 
 use folders::Folders;
-use headrace_engine::{CollectingHost, Engine};
+use headrace_engine::{CollectingHost, exhaust};
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_hardware::{Datapath, Options, lower};
 use headrace_interp::Interpreter;
@@ -39,19 +39,7 @@ fn interpreted(network: &Network, inputs: &Streams) -> Streams {
     };
     let mut waiting: Vec<Vec<u8>> = inputs.iter().zip(&network.inputs).map(store).collect();
     let mut outputs = vec![Vec::new(); network.outputs.len()];
-    loop {
-        let mut moved = 0;
-        for (port, tokens) in waiting.iter_mut().enumerate() {
-            let written = engine.write(port, tokens);
-            tokens.drain(..written * network.inputs[port].ty.storage_bytes());
-            moved += written;
-        }
-        engine.run(None, &mut host).expect("it has no errors");
-        moved += outputs.iter_mut().enumerate().map(|(port, all)| engine.read(port, all)).sum::<usize>();
-        if moved == 0 {
-            break;
-        }
-    }
+    exhaust(&mut engine, network, &mut waiting, &mut outputs, &mut host).expect("it has no errors");
     let token = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
     let of =
         |(stored, port): (&Vec<u8>, &headrace_ir::Port)| stored.chunks(port.ty.storage_bytes()).map(token).collect();

@@ -2,7 +2,7 @@
 //! takes a cycle more than its rounds.
 
 use folders::Folders;
-use headrace_engine::{CollectingHost, Engine};
+use headrace_engine::{CollectingHost, exhaust};
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_hardware::{Options, lower};
 use headrace_interp::Interpreter;
@@ -27,22 +27,13 @@ fn interpreted(network: &Network, inputs: &[Vec<u32>]) -> Vec<u64> {
     let mut host = CollectingHost::default();
     let bytes = |words: &Vec<u32>| words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut waiting: Vec<Vec<u8>> = inputs.iter().map(bytes).collect();
-    let mut output = Vec::new();
-    loop {
-        let mut moved = 0;
-        for (port, words) in waiting.iter_mut().enumerate() {
-            let written = engine.write(port, words);
-            words.drain(..written * 4);
-            moved += written;
-        }
-        engine.run(None, &mut host).expect("it has no errors");
-        moved += engine.read(0, &mut output);
-        if moved == 0 {
-            break;
-        }
-    }
+    let mut outputs = vec![Vec::new(); 1];
+    exhaust(&mut engine, network, &mut waiting, &mut outputs, &mut host).expect("it has no errors");
     let bytes = network.outputs[0].ty.storage_bytes();
-    output.chunks(bytes).map(|token| token.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))).collect()
+    outputs[0]
+        .chunks(bytes)
+        .map(|token| token.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+        .collect()
 }
 
 /// What the hardware makes of these words, without stalls, and the cycles in which words came that are the last of their message.

@@ -14,12 +14,13 @@ fn every_file_says_what_it_is() {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Small {
-    #[allow(dead_code)]
     depth: Figure<u32>,
 }
 
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
+    let right = File::new("here/mine.toml", "depth = { value = 4, source = \"measured\" }\n").parse::<Small>();
+    assert_eq!(*right.expect("it is right").depth, 4);
     let said = |text: &str| File::new("here/mine.toml", text).parse::<Small>().expect_err("it is wrong").to_string();
     let unknown = said("depth = { value = 4, source = \"measured\" }\n  width = 3\n");
     assert!(unknown.starts_with("here/mine.toml:2:3: unknown field `width`"), "{unknown}");

@@ -2,7 +2,7 @@
 //! with, whose streams are the interpreter's.
 
 use folders::Folders;
-use headrace_engine::{CollectingHost, Engine};
+use headrace_engine::{CollectingHost, exhaust};
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
@@ -44,21 +44,7 @@ fn interpreted(network: &Network, sample: &Sample) -> Vec<Vec<u128>> {
             let bytes = network.inputs[port].ty.storage_bytes();
             tokens.iter().for_each(|token| waiting[port].extend(&token.to_le_bytes()[..bytes]));
         }
-        loop {
-            let mut moved = 0;
-            for (port, tokens) in waiting.iter_mut().enumerate() {
-                let written = engine.write(port, tokens);
-                tokens.drain(..written * network.inputs[port].ty.storage_bytes());
-                moved += written;
-            }
-            engine.run(None, &mut host).expect("it runs");
-            for (port, all) in outputs.iter_mut().enumerate() {
-                moved += engine.read(port, all);
-            }
-            if moved == 0 {
-                break;
-            }
-        }
+        exhaust(&mut engine, network, &mut waiting, &mut outputs, &mut host).expect("it runs");
     }
     let of = |(stored, port): (&Vec<u8>, &headrace_ir::Port)| {
         let token = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte));

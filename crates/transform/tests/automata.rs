@@ -2,7 +2,7 @@
 //! interpreter's streams.
 
 use folders::Folders;
-use headrace_engine::{CollectingHost, Engine};
+use headrace_engine::{CollectingHost, exhaust};
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
@@ -60,21 +60,7 @@ fn interpreted(network: &Network, sample: &Sample) -> Vec<Vec<u128>> {
             let bytes = network.inputs[port].ty.storage_bytes();
             tokens.iter().for_each(|token| waiting[port].extend(&token.to_le_bytes()[..bytes]));
         }
-        loop {
-            let mut moved = 0;
-            for (port, tokens) in waiting.iter_mut().enumerate() {
-                let written = engine.write(port, tokens);
-                tokens.drain(..written * network.inputs[port].ty.storage_bytes());
-                moved += written;
-            }
-            engine.run(None, &mut host).unwrap();
-            for (port, all) in outputs.iter_mut().enumerate() {
-                moved += engine.read(port, all);
-            }
-            if moved == 0 {
-                break;
-            }
-        }
+        exhaust(&mut engine, network, &mut waiting, &mut outputs, &mut host).unwrap();
     }
     outputs
         .iter()

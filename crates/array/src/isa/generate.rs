@@ -9,12 +9,12 @@ use super::schedule::{Issue, Operand, Part, Past, schedule};
 use super::{Code, Instruction, OUTSIDE, Opcode, Source, Target};
 use crate::design::{Design, Source as From};
 use crate::machine::Machine;
-use crate::program::{Links, Orders};
+use crate::program::{Arrivals, Links, Orders};
 use crate::simulate::{OutsideWord, Program, Setup};
 use crate::tasks::{self, Wire};
 use crate::values::{Id, Op, TaskId};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What goes outside, by stream: message, value and part of each word, in the order in which it leaves.
 type Sent = BTreeMap<usize, Vec<(u32, Id, u32)>>;
@@ -74,10 +74,7 @@ struct Maker<'d> {
     orders: &'d Orders,
     links: &'d Links,
     parameters: &'d HashMap<Id, i128>,
-    pending: BTreeMap<usize, VecDeque<(u32, Id, u32)>>,
-    taken: BTreeSet<(usize, (u32, Id, u32))>,
-    outside: Sent,
-    by_source: BTreeMap<From, usize>,
+    arrivals: Arrivals,
     /// The port of each link that comes in, the number of each that goes out.
     ports: BTreeMap<usize, u8>,
     numbers: BTreeMap<usize, u32>,
@@ -247,14 +244,8 @@ impl<'d> Maker<'d> {
         links: &'d Links,
         parameters: &'d HashMap<Id, i128>,
     ) -> Self {
-        let own = links.by_ends.iter().filter(|((_, to), _)| *to == core);
-        let by_source: BTreeMap<From, usize> = own.map(|(&(source, _), &link)| (source, link)).collect();
-        let pending = by_source
-            .iter()
-            .filter(|(source, _)| matches!(source, From::Core(_)))
-            .map(|(_, &link)| (link, links.words[link].iter().copied().collect()))
-            .collect();
-        let ports = by_source.values().enumerate().map(|(port, &link)| (link, port as u8)).collect();
+        let arrivals = Arrivals::of(links, core);
+        let ports = arrivals.links.values().enumerate().map(|(port, &link)| (link, port as u8)).collect();
         let going = links.by_ends.iter().filter(|((source, _), _)| *source == From::Core(core));
         let numbers = going.enumerate().map(|(number, (_, &link))| (link, number as u32)).collect();
         Self {
@@ -264,10 +255,7 @@ impl<'d> Maker<'d> {
             orders,
             links,
             parameters,
-            pending,
-            taken: BTreeSet::new(),
-            outside: BTreeMap::new(),
-            by_source,
+            arrivals,
             ports,
             numbers,
             halves: BTreeMap::new(),
@@ -277,27 +265,13 @@ impl<'d> Maker<'d> {
     }
 
     fn link(&self, wire: &Wire) -> Option<usize> {
-        let source = match wire.from {
-            tasks::From::Outside(port) => From::Outside(port),
-            tasks::From::Task(from) => match self.homes[from.index()] {
-                home if home == self.core => return None,
-                home => From::Core(home),
-            },
-        };
-        self.by_source.get(&source).copied()
+        self.arrivals.link(wire, self.homes)
     }
 
     /// Takes words over a link up to one that is needed.
     fn take(&mut self, lowered: &mut Lowered, link: usize, wanted: (u32, Id, u32)) -> Result<(), String> {
-        while !self.taken.contains(&(link, wanted)) {
-            let word = match self.pending.get_mut(&link) {
-                Some(pending) => pending.pop_front().ok_or("a word that is needed is never sent")?,
-                None => {
-                    self.outside.entry(link).or_default().push(wanted);
-                    wanted
-                }
-            };
-            self.taken.insert((link, word));
+        while !self.arrivals.taken.contains(&(link, wanted)) {
+            let word = self.arrivals.next(link, wanted)?;
             let port = self.ports[&link];
             let new = lowered.word(Kind::Input(port));
             self.comes.push((port, new));
@@ -423,7 +397,7 @@ impl<'d> Maker<'d> {
         let code = Code {
             instructions,
             memory,
-            inputs: self.by_source.values().map(|&link| link as u32).collect(),
+            inputs: self.arrivals.links.values().map(|&link| link as u32).collect(),
             outputs,
             leaves: self.leaves,
             bits: lowered.bits,
@@ -435,7 +409,7 @@ impl<'d> Maker<'d> {
             let why = format!("its program takes {} words, of {has}", code.program_words());
             return Err((code.program_words(), why));
         }
-        Ok((Generated { code, form, cycles }, self.outside))
+        Ok((Generated { code, form, cycles }, self.arrivals.outside))
     }
 
     /// A task as turns of one part, where its parts are alike.
@@ -473,7 +447,7 @@ impl<'d> Maker<'d> {
     }
 }
 
-/// Sends a word, in an instruction of its own for now.
+/// Sends a word by a move of its own; where an instruction makes it for nothing else, [`merge_sends`] has that one send it.
 fn send(lowered: &mut Lowered, word: Word, links: u32) {
     let slot = super::lower::Slot {
         op: Opcode::Mov,
@@ -549,6 +523,16 @@ enum Named {
     Number(u64),
     Word(usize),
     Parameter,
+}
+
+/// Which parameters of a loop its instructions use, in their order; `place` has the position of each among all.
+fn uses(issues: &[Issue], place: &HashMap<u32, usize>) -> Vec<usize> {
+    let operands = issues.iter().flat_map(|issue| issue.operands);
+    let used = operands.filter_map(|operand| match operand {
+        Operand::Memory(word) => place.get(&word).copied(),
+        _ => None,
+    });
+    used.collect()
 }
 
 /// The shape of a part, and its parameters in the order in which they appear.
@@ -820,23 +804,20 @@ impl<'l> Writer<'l> {
     fn repeat(&mut self, made: &Made, issues: &[Issue], parameters: &[Vec<u32>]) {
         let (_, first) = canonical(made, &self.lowered.kinds);
         let place: HashMap<u32, usize> = first.iter().enumerate().map(|(at, word)| (*word, at)).collect();
-        let uses: Vec<usize> = issues
-            .iter()
-            .flat_map(|issue| issue.operands)
-            .filter_map(|operand| match operand {
-                Operand::Memory(word) => place.get(&word).copied(),
-                _ => None,
-            })
-            .collect();
+        let uses = uses(issues, &place);
         for own in parameters {
             self.stream.extend(uses.iter().map(|&at| own[at]));
         }
-        let n = parameters.len() as u64;
-        let nops = 0;
-        self.drafts.push(Draft::of(Instruction::Repeat { nops, times: n as u32, length: issues.len() as u32 }));
+        self.write_again(issues, &place, parameters.len() as u64);
+    }
+
+    /// Instructions of a hardware loop of so many turns.
+    fn write_again(&mut self, issues: &[Issue], place: &HashMap<u32, usize>, times: u64) {
+        let length = issues.len() as u32;
+        self.drafts.push(Draft::of(Instruction::Repeat { nops: 0, times: times as u32, length }));
         self.cycles.0 += u64::from(*self.machine.latency.repeat_setup);
-        self.write(issues, Some(&place), n);
-        self.past.now += (n - 1) * issues.iter().map(|issue| 1 + u64::from(issue.nops)).sum::<u64>();
+        self.write(issues, Some(place), times);
+        self.past.now += (times - 1) * issues.iter().map(|issue| 1 + u64::from(issue.nops)).sum::<u64>();
     }
 
     /// Turns in a loop of software.
@@ -870,14 +851,7 @@ impl<'l> Writer<'l> {
             if place.len() != first.len() {
                 return Err("a parameter is used twice in a loop".into());
             }
-            let uses: Vec<usize> = issues
-                .iter()
-                .flat_map(|issue| issue.operands)
-                .filter_map(|operand| match operand {
-                    Operand::Memory(word) => place.get(&word).copied(),
-                    _ => None,
-                })
-                .collect();
+            let uses = uses(&issues, &place);
             for (turn, blocks) in turns.iter().enumerate() {
                 let own: Vec<Vec<u32>> = match &blocks[at] {
                     Block::Once(made) => vec![canonical(made, &self.lowered.kinds).1],
@@ -889,14 +863,7 @@ impl<'l> Writer<'l> {
             }
             match block {
                 Block::Once(_) => self.write(&issues, Some(&place), 1),
-                Block::Turns(_, parameters) => {
-                    let times = parameters.len() as u64;
-                    let length = issues.len() as u32;
-                    self.drafts.push(Draft::of(Instruction::Repeat { nops: 0, times: times as u32, length }));
-                    self.cycles.0 += u64::from(*self.machine.latency.repeat_setup);
-                    self.write(&issues, Some(&place), times);
-                    self.past.now += (times - 1) * issues.iter().map(|issue| 1 + u64::from(issue.nops)).sum::<u64>();
-                }
+                Block::Turns(_, parameters) => self.write_again(&issues, &place, parameters.len() as u64),
             }
         }
         self.stream.extend(per_turn.concat());

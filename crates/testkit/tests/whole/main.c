@@ -262,6 +262,16 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
             memcpy(a.at[HEADRACE_OUTPUT].bytes, own[role].bytes, own[role].n_bytes);
             own[role].bytes = a.at[HEADRACE_OUTPUT].bytes;
         }
+        if (way == 7 && (has(op, HEADRACE_TAG) || (has(op, HEADRACE_OUTPUT) && !hr_message_streams(op)))) {
+            /* What is read lies where a tag or a digest goes, which comes when all is read. */
+            const struct headrace_room last = a.at[has(op, HEADRACE_TAG) ? HEADRACE_TAG : HEADRACE_OUTPUT];
+            const int roles[] = {HEADRACE_NONCE, HEADRACE_IV, HEADRACE_AD, HEADRACE_INPUT};
+            const int role = roles[below(4)];
+            if (has(op, role) && own[role].n_bytes <= last.room) {
+                memcpy(last.bytes, own[role].bytes, own[role].n_bytes);
+                own[role].bytes = last.bytes;
+            }
+        }
         if (headrace_message_key(op, &fresh.message, fresh.network, key, n_key) != HEADRACE_OK) {
             printf("%s: no key\n", one->name);
             return 1;

@@ -311,23 +311,61 @@ HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct 
     return result;
 }
 
-/* All strings that come out when the input is over, if all went well before; if there was no room, they are dropped. */
-HR_FOLDED uint32_t hr_message_take_all(const struct headrace_operation *op, void *c, const struct headrace_room *rooms,
-                                       uint32_t result) {
+/* How many tokens came out at a port into a window. */
+HR_FOLDED size_t hr_message_made(const struct headrace_windows *windows, uint32_t port, size_t n_tokens) {
+    return windows != NULL && hr_message_is_there(port) ? n_tokens - windows->n_out[port] : 0;
+}
+
+/* Whether a string comes out behind all input, so that it may be written where nothing is read any more. */
+HR_FOLDED bool hr_message_is_last(const struct headrace_operation *op, enum headrace_role role) {
+    return (op->roles >> role & 1u) != 0 && (role == HEADRACE_TAG || (role == HEADRACE_OUTPUT && !hr_message_streams(op)));
+}
+
+/* A string that came out, or the rest of it. */
+HR_FOLDED uint32_t hr_message_take_rest(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
+                                        bool whole, enum headrace_role role, const struct headrace_room *to, uint32_t result) {
+    const struct headrace_string *const string = &op->strings[role];
+    struct headrace_room rest = *to;
+    size_t made;
+    if (!hr_message_is_last(op, role) || result != HEADRACE_OK) {
+        return hr_message_is_last(op, role) ? result : hr_message_take(op, c, role, to, result);
+    }
+    made = hr_message_made(windows, string->port, to->room);
+    if (whole) {
+        *to->n_bytes = made;
+        return hr_message_allows(string, made) ? HEADRACE_OK : HEADRACE_STUCK;
+    }
+    rest.bytes += made;
+    rest.room -= made;
+    result = hr_message_take_any(op, c, role, &rest);
+    *to->n_bytes += made;
+    return result != HEADRACE_OK || hr_message_allows(string, *to->n_bytes) ? result : HEADRACE_STUCK;
+}
+
+/* All strings that come out when the input is over, if all went well before; if there was no room, they are dropped. `windows`:
+   where some of them lie already, null if nothing does; `whole`: all of them do. */
+HR_FOLDED uint32_t hr_message_take_whole(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
+                                         bool whole, const struct headrace_room *rooms, uint8_t verified, uint32_t result) {
     if (result == HEADRACE_ROOM) {
         return headrace_message_drop(op, c, rooms);
     }
     result = hr_message_take(op, c, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], result);
-    result = hr_message_streams(op) ? result : hr_message_take(op, c, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], result);
-    result = hr_message_take(op, c, HEADRACE_TAG, &rooms[HEADRACE_TAG], result);
+    result = hr_message_streams(op) ? result
+                                    : hr_message_take_rest(op, c, windows, whole, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], result);
+    result = hr_message_take_rest(op, c, windows, whole, HEADRACE_TAG, &rooms[HEADRACE_TAG], result);
     if (result == HEADRACE_OK && hr_message_is_there(op->verified)) {
-        uint8_t verified = 0;
-        if (op->network->read(c, op->verified, &verified, 1) != 1) {
+        if (hr_message_made(windows, op->verified, 1) != 1 && op->network->read(c, op->verified, &verified, 1) != 1) {
             return HEADRACE_STUCK;
         }
         result = hr_message_judged(verified);
     }
     return result;
+}
+
+/* The same of strings of which nothing has come out yet. */
+HR_FOLDED uint32_t hr_message_take_all(const struct headrace_operation *op, void *c, const struct headrace_room *rooms,
+                                       uint32_t result) {
+    return hr_message_take_whole(op, c, NULL, false, rooms, 0, result);
 }
 
 /* All that follows the last input of a whole message, if all went well before or there was no room. */
@@ -487,16 +525,6 @@ HR_FOLDED void hr_message_make_room(struct headrace_windows *windows, uint32_t p
     }
 }
 
-/* How many tokens came out at a port. */
-HR_FOLDED size_t hr_message_made(const struct headrace_windows *windows, uint32_t port, size_t n_tokens) {
-    return hr_message_is_there(port) ? n_tokens - windows->n_out[port] : 0;
-}
-
-/* Whether a string comes out behind all input, so that it may be written where nothing is read any more. */
-HR_FOLDED bool hr_message_is_last(const struct headrace_operation *op, enum headrace_role role) {
-    return (op->roles >> role & 1u) != 0 && (role == HEADRACE_TAG || (role == HEADRACE_OUTPUT && !hr_message_streams(op)));
-}
-
 /* Room for a string that comes out; what says how long its chunks are is dropped. */
 HR_FOLDED void hr_message_room_string(const struct headrace_operation *op, struct headrace_windows *windows,
                                       enum headrace_role role, const struct headrace_room *to, uint32_t *dropped) {
@@ -507,27 +535,6 @@ HR_FOLDED void hr_message_room_string(const struct headrace_operation *op, struc
     }
 }
 
-/* A string that came out, or the rest of it. */
-HR_FOLDED uint32_t hr_message_take_rest(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
-                                        bool whole, enum headrace_role role, const struct headrace_room *to, uint32_t result) {
-    const struct headrace_string *const string = &op->strings[role];
-    struct headrace_room rest = *to;
-    size_t made;
-    if (!hr_message_is_last(op, role) || result != HEADRACE_OK) {
-        return hr_message_is_last(op, role) ? result : hr_message_take(op, c, role, to, result);
-    }
-    made = hr_message_made(windows, string->port, to->room);
-    if (whole) {
-        *to->n_bytes = made;
-        return hr_message_allows(string, made) ? HEADRACE_OK : HEADRACE_STUCK;
-    }
-    rest.bytes += made;
-    rest.room -= made;
-    result = hr_message_take_any(op, c, role, &rest);
-    *to->n_bytes += made;
-    return result != HEADRACE_OK || hr_message_allows(string, *to->n_bytes) ? result : HEADRACE_STUCK;
-}
-
 /* A string and its size, which is one chunk: longer ones are not for `whole`. */
 HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, struct headrace_windows *windows,
                                        const struct headrace_bytes *strings, enum headrace_role role, uint32_t *size) {
@@ -536,25 +543,6 @@ HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, stru
         hr_message_offer(windows, op->strings[role].size_port, size, 1);
         hr_message_offer(windows, op->strings[role].port, strings[role].bytes, strings[role].n_bytes);
     }
-}
-
-/* All strings that come out when the input is over, where most lie where they belong. */
-HR_FOLDED uint32_t hr_message_take_whole(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
-                                         bool whole, const struct headrace_room *rooms, uint8_t verified, uint32_t result) {
-    if (result == HEADRACE_ROOM) {
-        return headrace_message_drop(op, c, rooms);
-    }
-    result = hr_message_take(op, c, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], result);
-    result = hr_message_streams(op) ? result
-                                    : hr_message_take_rest(op, c, windows, whole, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], result);
-    result = hr_message_take_rest(op, c, windows, whole, HEADRACE_TAG, &rooms[HEADRACE_TAG], result);
-    if (result == HEADRACE_OK && hr_message_is_there(op->verified)) {
-        if (hr_message_made(windows, op->verified, 1) != 1 && op->network->read(c, op->verified, &verified, 1) != 1) {
-            return HEADRACE_STUCK;
-        }
-        result = hr_message_judged(verified);
-    }
-    return result;
 }
 
 /* The rest of a message that `whole` began. */

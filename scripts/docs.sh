@@ -18,10 +18,10 @@ if ls bench/results/*.json >/dev/null 2>&1; then
     set --
     for result in bench/results/*.json; do
         case $result in
-        # Hardware has a document of its own.
+        # Hardware has a document of its own, and so have simulated machines.
         */hardware.json) "$headrace" bench --table "$result" --into docs/hardware.md ;;
-        # What is simulated, too; its page is written by what simulates it.
-        */array.json | */stream.json) ;;
+        */array.json) "$headrace" bench --table "$result" --into docs/array.md ;;
+        */stream.json) "$headrace" bench --table "$result" --into docs/stream-processors.md ;;
         *) set -- "$@" --table "$result" ;;
         esac
     done

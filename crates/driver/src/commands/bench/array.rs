@@ -3,13 +3,13 @@
 //! `bench/array.toml` has the published numbers, files of mappings and platforms what is simulated; this puts one beside the
 //! other. Nothing that is published goes into what is computed.
 
+use super::experiments::{Experiment, Experiments, Line, experiment};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::Outcome;
-use crate::output::{self, write_file};
+use crate::output;
 use headrace::Error;
 use headrace::array::{Costs, Effort, Found, Mapped, Shape, explain, map, search, tasks};
-use headrace::error::describe;
 use headrace_array::atomic;
 use headrace_array::design::design;
 use headrace_array::energy::{Energy, at_voltage, energy, frequency};
@@ -20,12 +20,10 @@ use headrace_array::place::place;
 use headrace_array::program::{Links, Orders};
 use headrace_array::search::{MOST_IN_FLIGHT, Score, pareto};
 use headrace_array::simulate::simulate;
-use headrace_bench::tables;
 use headrace_ir::Network;
 use headrace_platform::{File, Wrong};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Arc;
 
 #[derive(Deserialize)]
@@ -176,61 +174,6 @@ struct Errata {
     notes: Vec<String>,
 }
 
-/// A figure beside what was published.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Line {
-    what: String,
-    published: Option<f64>,
-    here: Option<f64>,
-    /// Greatest deviation that counts as the same, as a part of what was published; none where nothing is asked.
-    tolerance: Option<f64>,
-    note: String,
-}
-
-impl Line {
-    /// A figure that is not there.
-    pub(super) fn none(what: impl Into<String>) -> Self {
-        Self { what: what.into(), published: None, here: None, tolerance: None, note: String::new() }
-    }
-
-    pub(super) fn new(what: impl Into<String>, published: Option<f64>, here: f64, tolerance: Option<f64>) -> Self {
-        Self { what: what.into(), published, here: Some(here), tolerance, note: String::new() }
-    }
-
-    pub(super) fn note(self, note: impl Into<String>) -> Self {
-        Self { note: note.into(), ..self }
-    }
-
-    fn deviation(&self) -> Option<f64> {
-        Some(self.here? / self.published.filter(|it| *it != 0.0)? - 1.0)
-    }
-
-    pub(super) fn is_within(&self) -> Option<bool> {
-        let tolerance = self.tolerance?;
-        match (self.deviation(), self.published, self.here) {
-            (Some(deviation), ..) => Some(deviation.abs() <= tolerance + 1e-9),
-            (None, Some(_), Some(here)) => Some(here == 0.0),
-            _ => Some(false),
-        }
-    }
-}
-
-/// What belongs together.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Experiment {
-    id: String,
-    title: String,
-    lines: Vec<Line>,
-    notes: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Results<'r> {
-    platform: &'r str,
-    command: &'static str,
-    experiments: &'r [Experiment],
-}
-
 /// Simulates everything, prints it beside what was published, and writes results and document.
 pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     let published: Published =
@@ -251,84 +194,25 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         bench.sweeps(&published)?,
         bench.search(&published)?,
     ];
+    let results = |experiments: &[Experiment]| Experiments {
+        mark: super::ARRAY.into(),
+        command: "headrace bench array --json bench/results/array.json --into docs/array.md".into(),
+        experiments: experiments.to_vec(),
+        errata: published.errata.notes.clone(),
+    };
     let mut others = bench.others(&published, &mut |others| {
         // What takes long is kept as far as it is.
-        let until_now = [experiments.as_slice(), std::slice::from_ref(others)].concat();
-        write(arguments, &published, &until_now)
+        results(&[experiments.as_slice(), std::slice::from_ref(others)].concat()).write(arguments)
     })?;
     others.lines.sort_by(|a, b| a.what.cmp(&b.what));
     experiments.push(others);
-    output::print(text(&published, &experiments).as_bytes())?;
-    write(arguments, &published, &experiments)
-}
-
-/// The document's part.
-fn text(published: &Published, experiments: &[Experiment]) -> String {
-    let mut text: String = experiments.iter().map(table).collect();
-    text.push_str("\n### Errata of the publication\n\n");
-    published.errata.notes.iter().for_each(|note| text.push_str(&format!("* {note}\n")));
-    text
-}
-
-/// Writes results and document, as far as they are asked for.
-fn write(arguments: &BenchArgs, published: &Published, experiments: &[Experiment]) -> Outcome {
-    if let Some(path) = &arguments.json {
-        let results = Results {
-            platform: &published.platform,
-            command: "headrace bench array --json bench/results/array.json --into docs/array.md",
-            experiments,
-        };
-        let json = serde_json::to_string_pretty(&results).unwrap_or_default();
-        write_file(path, format!("{json}\n").as_bytes())?;
-    }
-    if let Some(document) = &arguments.into {
-        let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
-        let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
-        let text = text(published, experiments);
-        let new = tables::replace(&old, "array", &text).ok_or_else(|| wrong("has no marks for array"))?;
-        write_file(document, new.as_bytes())?;
-    }
-    Ok(())
+    let results = results(&experiments);
+    output::print(results.text().as_bytes())?;
+    results.write(arguments)
 }
 
 fn wrong(wrong: Wrong) -> Error {
     Error::wrong(wrong.to_string())
-}
-
-pub(super) fn table(experiment: &Experiment) -> String {
-    let number = |value: Option<f64>| match value {
-        None => "–".to_owned(),
-        Some(value) if value == value.round() && value.abs() < 1e7 => format!("{value}"),
-        Some(value) if value.abs() >= 100.0 => format!("{value:.1}"),
-        Some(value) => format!("{value:.3}"),
-    };
-    let mut text = format!("\n### {}: {}\n\n", experiment.id, experiment.title);
-    text.push_str("| what | published | here | deviation | asked | reached | note |\n|---|--:|--:|--:|--:|---|---|\n");
-    for line in &experiment.lines {
-        let deviation = line.deviation().map_or_else(|| "–".into(), |it| format!("{:+.1} %", 100.0 * it));
-        let asked = match line.tolerance {
-            None => "–".into(),
-            Some(0.0) => "equal".into(),
-            Some(tolerance) => format!("± {} %", number(Some((tolerance * 1e5).round() / 1e3))),
-        };
-        let reached = match line.is_within() {
-            None => "–",
-            Some(true) => "yes",
-            Some(false) => "**no**",
-        };
-        text.push_str(&format!(
-            "| {} | {} | {} | {deviation} | {asked} | {reached} | {} |\n",
-            line.what,
-            number(line.published),
-            number(line.here),
-            line.note
-        ));
-    }
-    if !experiment.notes.is_empty() {
-        text.push('\n');
-    }
-    experiment.notes.iter().for_each(|note| text.push_str(&format!("{note}\n")));
-    text
 }
 
 /// What is simulated, once each.
@@ -894,8 +778,4 @@ impl Bench<'_> {
         self.context.terminal.status("");
         Ok(experiment("X13", "cycles a block by the depth of FIFOs", lines, &notes))
     }
-}
-
-pub(super) fn experiment(id: &str, title: &str, lines: Vec<Line>, notes: &[&str]) -> Experiment {
-    Experiment { id: id.into(), title: title.into(), lines, notes: notes.iter().map(|&note| note.to_owned()).collect() }
 }

@@ -6,6 +6,7 @@ mod checking;
 mod command;
 mod compile;
 mod embedded;
+mod experiments;
 mod footprints;
 mod interpreter;
 mod ours;
@@ -244,6 +245,16 @@ fn render(results: &Results, before: Option<&Results>, is_brief: bool) -> String
 }
 
 fn show_earlier(arguments: &BenchArgs) -> Outcome {
+    // Simulated machines have results of their own kind, a file for each document.
+    if let [path] = arguments.table.as_slice()
+        && let Some(simulated) = fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok())
+    {
+        let simulated: experiments::Experiments = simulated;
+        return match arguments.into {
+            None => output::print(simulated.text().as_bytes()),
+            Some(_) => simulated.write(arguments),
+        };
+    }
     let all = arguments.table.iter().map(|path| read_results(path)).collect::<Outcome<Vec<_>>>()?;
     let mut text = String::new();
     for (at, results) in all.iter().enumerate() {

@@ -3,7 +3,7 @@
 //! `bench/stream.toml` has the published numbers and the operations; platforms and networks what is compiled and simulated; this
 //! puts one beside the other. Nothing that is published goes into what is computed.
 
-use super::array::{Experiment, Line, experiment, table};
+use super::experiments::{Experiment, Experiments, Line, experiment};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::Outcome;
@@ -17,11 +17,9 @@ use headrace::analysis::streams::stream::program::{self, Load};
 use headrace::analysis::streams::stream::suits::{Limit, by_the_papers_rule, on_host, predict};
 use headrace::analysis::streams::stream::trial::trial;
 use headrace::analysis::streams::{Loops, loops_of, machine};
-use headrace::error::describe;
-use headrace_bench::tables;
 use headrace_platform::charts::{Axis, Point, Scatter, Series};
 use headrace_platform::{Figure, File, Wrong};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
@@ -61,12 +59,6 @@ struct Library {
     operations: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct Results<'r> {
-    command: &'static str,
-    experiments: &'r [Experiment],
-}
-
 /// Which ways are looked at.
 #[derive(Clone, Copy, Default)]
 struct Only<'a> {
@@ -87,7 +79,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     let published: Published = File::new("bench/stream.toml", text).parse().map_err(wrong)?;
     let mut bench = Bench { context, loops: BTreeMap::new(), points: Vec::new() };
     let library = bench.library(&published)?;
-    let experiments = [
+    let experiments = vec![
         bench.distribution(&published)?,
         bench.overlap(&published)?,
         bench.speedups(&published)?,
@@ -102,19 +94,15 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         library.2,
         bench.better(&published)?,
     ];
-    let mut text = String::new();
-    experiments.iter().for_each(|experiment| text.push_str(&table(experiment)));
-    output::print(text.as_bytes())?;
-    if let Some(path) = &arguments.json {
-        let command = "headrace bench stream --json bench/results/stream.json --into docs/stream-processors.md";
-        let json = serde_json::to_string_pretty(&Results { command, experiments: &experiments }).unwrap_or_default();
-        write_file(path, format!("{json}\n").as_bytes())?;
-    }
+    let results = Experiments {
+        mark: super::STREAM.into(),
+        command: "headrace bench stream --json bench/results/stream.json --into docs/stream-processors.md".into(),
+        experiments,
+        errata: Vec::new(),
+    };
+    output::print(results.text().as_bytes())?;
+    results.write(arguments)?;
     if let Some(document) = &arguments.into {
-        let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
-        let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
-        let new = tables::replace(&old, "stream", &text).ok_or_else(|| wrong("has no marks for stream"))?;
-        write_file(document, new.as_bytes())?;
         let figures = document.with_file_name("figures");
         for (name, chart) in bench.charts(&published)? {
             write_file(&figures.join(name), chart.as_bytes())?;

@@ -7,7 +7,7 @@ DEMO_REPORT ?= demo.html
 # How long each fuzz target runs, in seconds.
 FUZZ_SECONDS ?= 1800
 
-.PHONY: help demo test lints peers models matrix constant-time bench fuzz docs build install clean
+.PHONY: help demo test format lints peers models matrix constant-time bench fuzz docs build install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,6 +24,10 @@ demo: ## from nothing to an encrypted file, as fused code and by every engine, c
 test: ## all tests within 20 minutes; those that take turns, and the lints, all with CRATES=all
 	@scripts/tools.sh rust cc c++ cmake pkg-config java openssl libssl python3 valgrind aarch64 arm riscv64 llvm node spin opencl hdl
 	@scripts/test.sh
+
+format: ## code as rustfmt writes it, also what a macro declares
+	@scripts/tools.sh rust
+	$(CARGO) fmt --all -- crates/transform/src/passes/*.rs crates/transform/src/passes/*/mod.rs
 
 lints: ## what clippy has to say of all code
 	@scripts/tools.sh rust

@@ -58,7 +58,8 @@ fn coalesce_byte_writes(block: BlockRef<'_>) -> Option<crate::kernel::Block> {
     }
     let mut effects: Vec<Effect> = block.effects.iter().map(|effect| effect.moved(&new)).collect::<Option<_>>()?;
     for row in rows {
-        let values: Vec<NodeId> = row.iter().filter_map(|&at| written(&effects[at])).map(|(_, _, value)| value).collect();
+        let values: Vec<NodeId> =
+            row.iter().filter_map(|&at| written(&effects[at])).map(|(_, _, value)| value).collect();
         let Some(bytes) = word(block, &stored, &mut made, &values) else { continue };
         changed = true;
         for (&at, byte) in row.iter().zip(bytes) {
@@ -222,7 +223,8 @@ fn folded(
     while at + WORD <= rest.len() {
         let reversed: Vec<NodeId> = rest[at..at + WORD].iter().rev().copied().collect();
         let is_made = |made: &Graph, id: &NodeId| matches!(made.op(*id), Op::Xor(..) | Op::And(..));
-        let word = if reversed.iter().all(|id| is_made(made, id)) { joined(block, stored, made, &reversed) } else { None };
+        let word =
+            if reversed.iter().all(|id| is_made(made, id)) { joined(block, stored, made, &reversed) } else { None };
         match word {
             Some(word) => {
                 rest.drain(at..at + WORD);

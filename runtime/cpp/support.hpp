@@ -13,6 +13,13 @@
 #include <type_traits>
 #include <variant>
 
+// Functions for processors with features, which are asked for when the program runs. Without, nothing but C++20 is left.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(HEADRACE_NO_SIMD)
+#define HEADRACE_SIMD 1
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 namespace headrace {
 
 static_assert(sizeof(int) == 4, "integers of 32 bits are computed as int");
@@ -46,6 +53,14 @@ public:
     /// A native procedure: its result, or nothing when the program is to stop.
     virtual std::optional<std::int64_t> native(std::string_view name, std::span<Argument> arguments) = 0;
 };
+
+#if defined(HEADRACE_SIMD)
+/// A bit of leaf 7 of `cpuid`: a feature that not every compiler has a name for.
+inline bool has_leaf7(bool in_ecx, unsigned bit) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && ((in_ecx ? c : b) >> bit & 1u) != 0;
+}
+#endif
 
 /// Overwrites an object, also where nothing reads it any more.
 template <class T>

@@ -4,8 +4,8 @@ use crate::function::FunctionBuilder;
 use headrace_ir::Network;
 use headrace_program::names::Names;
 use headrace_program::{
-    Argument, Expr, ExprKind, Field, FieldType, Function, FunctionId, Interface, Module, NativeName, Place, Record,
-    RecordId, Stmt, Table, TableId, Type,
+    Argument, Expr, ExprKind, FeatureSet, FeatureSetId, Field, FieldType, Function, FunctionId, Instruction, Interface,
+    Module, NativeName, Place, Record, RecordId, Stmt, Table, TableId, Type,
 };
 use headrace_source::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -31,6 +31,8 @@ pub(crate) struct Building {
     pub(crate) tables: Vec<Table>,
     pub(crate) texts: Vec<String>,
     pub(crate) natives: Vec<NativeName>,
+    pub(crate) features: Vec<FeatureSet>,
+    pub(crate) instructions: Vec<Instruction>,
     pub(crate) functions: Vec<Function>,
     /// Names of records and functions.
     pub(crate) names: Names,
@@ -51,6 +53,8 @@ impl Building {
             tables: Vec::new(),
             texts: Vec::new(),
             natives: Vec::new(),
+            features: Vec::new(),
+            instructions: Vec::new(),
             functions: Vec::new(),
             names: Names::default(),
             control: RecordId(0),
@@ -80,8 +84,9 @@ impl Building {
 
     /// The module of all that was lowered.
     pub(crate) fn module(self, network: &Network, interface: Interface) -> Module {
-        let Building { records, tables, texts, natives, functions, .. } = self;
-        Module { name: network.name.clone(), records, tables, texts, natives, functions, interface }
+        let Building { records, tables, texts, natives, features, instructions, functions, .. } = self;
+        let name = network.name.clone();
+        Module { name, records, tables, texts, natives, features, instructions, functions, interface }
     }
 
     pub(crate) fn record(&mut self, like: &str, about: &str, fields: Vec<Field>) -> RecordId {
@@ -132,6 +137,35 @@ impl Building {
         at as u32
     }
 
+    /// The number of a set of features.
+    pub(crate) fn features(&mut self, wanted: FeatureSet) -> FeatureSetId {
+        let at = self.features.iter().position(|known| *known == wanted).unwrap_or_else(|| {
+            self.features.push(wanted);
+            self.features.len() - 1
+        });
+        FeatureSetId(at as u32)
+    }
+
+    /// Drops sets of features at the end of the list that no function needs.
+    pub(crate) fn forget_unused_features(&mut self) {
+        while let Some(last) = self.features.len().checked_sub(1) {
+            let last = FeatureSetId(last as u32);
+            if self.functions.iter().any(|function| function.features == Some(last)) {
+                break;
+            }
+            self.features.pop();
+        }
+    }
+
+    /// The number of an instruction.
+    pub(crate) fn instruction(&mut self, wanted: Instruction) -> u32 {
+        let at = self.instructions.iter().position(|known| *known == wanted).unwrap_or_else(|| {
+            self.instructions.push(wanted);
+            self.instructions.len() - 1
+        });
+        at as u32
+    }
+
     /// A finished function.
     pub(crate) fn function(&mut self, function: Function) -> FunctionId {
         self.functions.push(function);
@@ -174,6 +208,7 @@ impl Building {
             variables: Vec::new(),
             parameters: Vec::new(),
             result: None,
+            features: None,
             body: Vec::new(),
         })
     }

@@ -2,7 +2,8 @@
 
 use headrace_program::names::Names;
 use headrace_program::{
-    Argument, Expr, Function, FunctionId, Label, Place, RecordId, Root, Stmt, Type, Variable, VariableId, VariableKind,
+    Argument, Expr, FeatureSetId, Function, FunctionId, Label, Place, RecordId, Root, Stmt, Type, Variable, VariableId,
+    VariableKind, VectorStmt,
 };
 
 /// A function that is being written.
@@ -12,11 +13,20 @@ pub(crate) struct FunctionBuilder {
     names: Names,
     block: Vec<Stmt>,
     n_labels: u32,
+    /// What it needs of the machine.
+    pub(crate) features: Option<FeatureSetId>,
 }
 
 impl FunctionBuilder {
     pub(crate) fn new() -> Self {
-        Self { variables: Vec::new(), parameters: Vec::new(), names: Names::default(), block: Vec::new(), n_labels: 0 }
+        Self {
+            variables: Vec::new(),
+            parameters: Vec::new(),
+            names: Names::default(),
+            block: Vec::new(),
+            n_labels: 0,
+            features: None,
+        }
     }
 
     fn variable(&mut self, like: &str, kind: VariableKind) -> VariableId {
@@ -53,6 +63,11 @@ impl FunctionBuilder {
         self.variable(like, VariableKind::Array(ty, len))
     }
 
+    /// A vector register of so many bits.
+    pub(crate) fn register(&mut self, like: &str, bits: u32) -> VariableId {
+        self.variable(like, VariableKind::Vector(bits))
+    }
+
     pub(crate) fn kind(&self, variable: VariableId) -> VariableKind {
         self.variables[variable.index()].kind
     }
@@ -79,7 +94,7 @@ impl FunctionBuilder {
         match self.kind(variable) {
             VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => ty,
             VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => element,
-            VariableKind::Record(_) => Type::Bool,
+            VariableKind::Record(_) | VariableKind::Vector(_) => Type::Bool,
         }
     }
 
@@ -187,6 +202,7 @@ impl FunctionBuilder {
             variables: self.variables,
             parameters: self.parameters,
             result,
+            features: self.features,
             body: self.block,
         }
     }
@@ -198,7 +214,8 @@ fn writes(block: &[Stmt], variable: VariableId, written: &dyn Fn(FunctionId, usi
         Stmt::Store(place, ..)
         | Stmt::StoreWord(place, ..)
         | Stmt::Copy { target: place, .. }
-        | Stmt::Fill { target: place, .. } => own(place),
+        | Stmt::Fill { target: place, .. }
+        | Stmt::Vector(VectorStmt::Store { place, .. }) => own(place),
         Stmt::Call { function, arguments, .. } => arguments.iter().enumerate().any(|(at, argument)| {
             matches!(argument, Argument::Reference(place) if own(place)) && written(*function, at)
         }),

@@ -70,6 +70,9 @@ pub struct Options {
     /// Mixed rotations of a value are nested, but for iterations that run side by side. Measured on SHA-256, code is
     /// faster with it by LLVM for processors of no kind in particular, and by V8; slower by gcc and HotSpot.
     pub factor_rotations: bool,
+    /// Loops also run on vector registers, where a machine is found to have them and its instructions: for languages that can
+    /// ask for that and have names for these.
+    pub vectors: bool,
 }
 
 /// Iterations that run side by side, in vectors where a language or its compiler has them.
@@ -92,6 +95,11 @@ impl Options {
         Self { factor_rotations: true, ..self }
     }
 
+    /// The same with vector registers.
+    pub const fn with_vectors(self) -> Self {
+        Self { vectors: true, ..self }
+    }
+
     /// With so many tokens at ports at least, and iterations side by side.
     pub const fn of(boundary_tokens: u32, lanes: Lanes) -> Self {
         Self {
@@ -101,6 +109,7 @@ impl Options {
             lanes: Some(lanes),
             most_values: None,
             factor_rotations: false,
+            vectors: false,
         }
     }
 }
@@ -114,6 +123,7 @@ impl Default for Options {
             lanes: None,
             most_values: None,
             factor_rotations: false,
+            vectors: false,
         }
     }
 }

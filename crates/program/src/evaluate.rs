@@ -137,6 +137,7 @@ impl<'m> Machine<'m> {
                 size += match variable.kind {
                     VariableKind::Scalar(_) | VariableKind::Record(_) | VariableKind::Reference { .. } => 1,
                     VariableKind::Array(_, len) => len as usize,
+                    VariableKind::Vector(_) => 0,
                     VariableKind::Slice { .. } => 2,
                 };
             }
@@ -221,9 +222,9 @@ impl<'m> Machine<'m> {
             }
             Root::Variable(variable) => {
                 let own = frame.base + self.frames[frame.id].0[variable.index()];
-                let there = self.cells[own] as usize;
+                let there = self.cells.get(own).copied().unwrap_or_default() as usize;
                 match frame.function.variables[variable.index()].kind {
-                    VariableKind::Scalar(_) => (own, 1, None),
+                    VariableKind::Scalar(_) | VariableKind::Vector(_) => (own, 1, None),
                     VariableKind::Array(_, len) => (own, len as usize, None),
                     VariableKind::Record(id) => (there, 1, Some(id)),
                     VariableKind::Reference { len, .. } => (there, len as usize, None),
@@ -284,6 +285,8 @@ impl<'m> Machine<'m> {
             ExprKind::Compare(op, a, b) => u64::from(compare(*op, a.ty, self.value(frame, a)?, self.value(frame, b)?)),
             ExprKind::Convert(x) => convert(x.ty, expr.ty, self.value(frame, x)?),
             ExprKind::Reinterpret(x) => expr.ty.extend(self.value(frame, x)?),
+            // No machine with features is imitated.
+            ExprKind::Has(_) => 0,
             // Both, to find what is wrong with the one that is not wanted.
             ExprKind::Select(condition, yes, no) => {
                 let (condition, yes, no) =
@@ -394,6 +397,7 @@ impl<'m> Machine<'m> {
                     self.assign(frame, *result, value);
                 }
             }
+            Stmt::Vector(_) => return self.fault(frame, "a vector on a machine that has none"),
             Stmt::Return(value) => {
                 let value = value.as_ref().map_or(Ok(0), |value| self.value(frame, value))?;
                 return Ok(Flow::Return(value));

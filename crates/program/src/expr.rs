@@ -1,6 +1,6 @@
 //! Expressions: typed, total and pure.
 
-use crate::{TableId, Type, VariableId};
+use crate::{FeatureSetId, TableId, Type, VariableId};
 
 /// An expression and its type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,6 +111,8 @@ pub enum ExprKind {
     Reinterpret(Box<Expr>),
     /// The second operand when the first, a `Bool`, holds; else the third.
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Whether the machine that the program runs on has features; a `Bool`, the same at all times.
+    Has(FeatureSetId),
 }
 
 /// Operators of one operand.
@@ -411,7 +413,7 @@ impl Expr {
     /// The expressions that this one is made of, one level down.
     pub fn parts(&self) -> Vec<&Expr> {
         match &self.kind {
-            ExprKind::Constant(_) | ExprKind::Read(_) => Vec::new(),
+            ExprKind::Constant(_) | ExprKind::Read(_) | ExprKind::Has(_) => Vec::new(),
             ExprKind::Element(_, x)
             | ExprKind::Word(_, x, _)
             | ExprKind::Unary(_, x)

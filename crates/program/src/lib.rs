@@ -18,13 +18,16 @@
 //! * **Words are bytes.** What lies in an array of bytes may be read and stored as a number of several, in an order that is
 //!   said.
 //! * **Lanes are independent.** [`Stmt::Lanes`] is the same block for many values; a language that has vectors may use them.
-//! * **Variables begin at zero**: scalars and arrays alike, at every call.
+//! * **Vectors are registers of functions for machines that have them.** Such a function is called below an `if` of
+//!   [`ExprKind::Has`], and a language without vectors leaves it out.
+//! * **Variables begin at zero**: scalars and arrays alike, at every call; a vector register is given a value before it is read.
 //!
 //! | file | what is there |
 //! | --- | --- |
 //! | `types` | machine types |
 //! | `module` | modules, records, tables, functions, the interface |
 //! | `expr`, `stmt` | expressions and statements |
+//! | `vector` | vector registers, instructions of machines |
 //! | `verify` | whether a module keeps to what printers rely on |
 //! | `text` | the readable form |
 //! | `evaluate` | what a module means, by running it |
@@ -41,14 +44,16 @@ pub mod names;
 mod stmt;
 mod text;
 mod types;
+mod vector;
 mod verify;
 
 pub use expr::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Root, UnaryOp};
 pub use module::{
-    Field, FieldType, Function, FunctionId, Input, Interface, Module, NativeName, Output, Parameter, Record, RecordId,
-    Table, TableId, Variable, VariableId, VariableKind,
+    FeatureSetId, Field, FieldType, Function, FunctionId, Input, Interface, Module, NativeName, Output, Parameter,
+    Record, RecordId, Table, TableId, Variable, VariableId, VariableKind,
 };
 pub use stmt::{Argument, Label, NativeArgument, Print, RealFormat, Stmt};
 pub use text::text;
 pub use types::Type;
+pub use vector::{FeatureSet, InLlvm, Instruction, VectorOperand, VectorStmt};
 pub use verify::verify;

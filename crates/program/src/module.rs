@@ -1,6 +1,6 @@
 //! Modules: records, tables, functions, and what the outside calls.
 
-use crate::{Expr, Place, Root, Stmt, Type};
+use crate::{Expr, FeatureSet, Instruction, Place, Root, Stmt, Type};
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -30,6 +30,10 @@ index!(
     FunctionId
 );
 index!(
+    /// Position in [`Module::features`].
+    FeatureSetId
+);
+index!(
     /// Position in [`Function::variables`].
     VariableId
 );
@@ -47,6 +51,10 @@ pub struct Module {
     pub texts: Vec<String>,
     /// Functions of the host that [`Stmt::Native`] calls.
     pub natives: Vec<NativeName>,
+    /// What functions need of the machine that they run on; no two are equal.
+    pub features: Vec<FeatureSet>,
+    /// Instructions that [`crate::VectorStmt::Apply`] has; no two are equal.
+    pub instructions: Vec<Instruction>,
     /// Functions; but for those that call themselves, one comes after all that it calls.
     pub functions: Vec<Function>,
     /// What the outside calls.
@@ -119,6 +127,8 @@ pub struct Function {
     pub parameters: Vec<VariableId>,
     /// Type of the result, which every path returns.
     pub result: Option<Type>,
+    /// What it needs of the machine that it runs on.
+    pub features: Option<FeatureSetId>,
     /// Statements.
     pub body: Vec<Stmt>,
 }
@@ -132,13 +142,16 @@ pub struct Variable {
     pub kind: VariableKind,
 }
 
-/// What a variable is. A local is a scalar or an array and begins at zero; a parameter is anything but an array.
+/// What a variable is. A local is a scalar or an array and begins at zero, or a vector register; a parameter is anything but
+/// those last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VariableKind {
     /// One value; a parameter of this kind is a copy and may be assigned.
     Scalar(Type),
     /// An array of the function itself, with its length.
     Array(Type, u32),
+    /// A vector register of so many bits, of a function that has features.
+    Vector(u32),
     /// A reference to a record, for reading and writing.
     Record(RecordId),
     /// A reference to a whole array.

@@ -1,6 +1,6 @@
 //! Statements.
 
-use crate::{ByteOrder, Expr, FunctionId, Place, VariableId};
+use crate::{ByteOrder, Expr, FunctionId, Place, VariableId, VectorStmt};
 
 /// Names a loop among those around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,6 +74,8 @@ pub enum Stmt {
         /// One for each parameter.
         arguments: Vec<Argument>,
     },
+    /// Loads, stores or computes with vector registers.
+    Vector(VectorStmt),
     /// Ends the function.
     Return(Option<Expr>),
     /// Shows something on the standard output of the host.
@@ -160,6 +162,7 @@ impl Stmt {
                 values.flatten().collect()
             }
             Stmt::Return(value) => value.iter().collect(),
+            Stmt::Vector(statement) => statement.exprs(),
             Stmt::Print(Print::Text(value) | Print::Real(value, _)) => vec![value],
             Stmt::Print(Print::Bytes(_, from, count)) => vec![from, count],
             Stmt::Native { arguments, .. } => {

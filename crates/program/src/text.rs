@@ -1,8 +1,8 @@
 //! The readable form of a module: for people, who compare what was lowered with what was printed.
 
 use crate::{
-    Argument, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt, Type, UnaryOp,
-    VariableKind,
+    Argument, Expr, ExprKind, FeatureSetId, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt,
+    Type, UnaryOp, VariableKind, VectorOperand, VectorStmt,
 };
 use std::fmt::Write as _;
 
@@ -40,6 +40,7 @@ fn function_text(module: &Module, function: &Function) -> String {
     let kind = |kind: VariableKind| match kind {
         VariableKind::Scalar(ty) => ty.to_string(),
         VariableKind::Array(ty, len) => format!("[{ty}; {len}]"),
+        VariableKind::Vector(bits) => format!("v{bits}"),
         VariableKind::Record(id) => format!("&{}", module.record(id).name),
         VariableKind::Reference { element, len, mutable } => {
             format!("&{}[{element}; {len}]", if mutable { "mut " } else { "" })
@@ -53,8 +54,15 @@ fn function_text(module: &Module, function: &Function) -> String {
         .map(|variable| format!("{}: {}", variable.name, kind(variable.kind)))
         .collect();
     let result = function.result.map_or(String::new(), |ty| format!(" -> {ty}"));
-    let _ =
-        write!(printer.out, "\nfunction {}({}){result} # {}\n", function.name, parameters.join(", "), function.about);
+    let needs =
+        function.features.map_or(String::new(), |features| format!(" needs {}", feature_names(module, features)));
+    let _ = write!(
+        printer.out,
+        "\nfunction {}({}){result}{needs} # {}\n",
+        function.name,
+        parameters.join(", "),
+        function.about
+    );
     for (at, variable) in function.variables.iter().enumerate() {
         if !function.parameters.iter().any(|parameter| parameter.index() == at) {
             let _ = writeln!(printer.out, "    var {}: {}", variable.name, kind(variable.kind));
@@ -62,6 +70,10 @@ fn function_text(module: &Module, function: &Function) -> String {
     }
     printer.block(&function.body);
     printer.out
+}
+
+fn feature_names(module: &Module, features: FeatureSetId) -> String {
+    module.features.get(features.index()).map_or("?".to_owned(), |features| features.names.join("+"))
 }
 
 fn constant(value: u64, ty: Type) -> String {
@@ -124,6 +136,7 @@ impl Printer<'_> {
             ExprKind::Compare(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
             ExprKind::Convert(x) => format!("{}({})", expr.ty, self.expr(x)),
             ExprKind::Reinterpret(x) => format!("{}.bits({})", expr.ty, self.expr(x)),
+            ExprKind::Has(features) => format!("has {}", feature_names(self.module, *features)),
             ExprKind::Select(c, a, b) => {
                 format!("if {} then {} else {} end", self.expr(c), self.expr(a), self.expr(b))
             }
@@ -139,6 +152,34 @@ impl Printer<'_> {
 
     fn name(&self, variable: crate::VariableId) -> &str {
         &self.function.variables[variable.index()].name
+    }
+
+    fn vector(&mut self, statement: &VectorStmt) {
+        let text = match statement {
+            VectorStmt::Load { to, place, index } => {
+                format!("{} = {}[{}..]", self.name(*to), self.place(place), self.expr(index))
+            }
+            VectorStmt::Store { place, index, from } => {
+                format!("{}[{}..] = {}", self.place(place), self.expr(index), self.name(*from))
+            }
+            VectorStmt::Set { to, low, high } => {
+                format!("{} = v128({}, {})", self.name(*to), self.expr(low), self.expr(high))
+            }
+            VectorStmt::Repeat { to, from } => format!("{} = repeat {}", self.name(*to), self.name(*from)),
+            VectorStmt::Move { to, from } => format!("{} = {}", self.name(*to), self.name(*from)),
+            VectorStmt::Apply { to, instruction, operands } => {
+                let operands: Vec<String> = operands
+                    .iter()
+                    .map(|operand| match operand {
+                        VectorOperand::Register(register) => self.name(*register).to_owned(),
+                        VectorOperand::Immediate(value) => value.to_string(),
+                    })
+                    .collect();
+                let name = self.module.instructions.get(*instruction as usize).map_or("?", |found| &found.name);
+                format!("{} = {name}({})", self.name(*to), operands.join(", "))
+            }
+        };
+        self.line(&text);
     }
 
     fn statement(&mut self, statement: &Stmt) {
@@ -224,6 +265,7 @@ impl Printer<'_> {
                 let name = &self.module.function(*function).name;
                 self.line(&format!("{result}{name}({})", arguments.join(", ")));
             }
+            Stmt::Vector(statement) => self.vector(statement),
             Stmt::Return(None) => self.line("return"),
             Stmt::Return(Some(value)) => {
                 let text = format!("return {}", self.expr(value));

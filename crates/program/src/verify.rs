@@ -14,11 +14,14 @@
 //!    overlaps with nothing else that it takes by reference.
 //! 9. Cases of a switch differ. Results are returned on every path of a function that has one, and by no other.
 //! 10. The functions of the interface take and give what [`crate::Interface`] says; slices are taken by them only.
+//! 11. Vector registers are locals of functions with features, of 128, 256 or 512 bits; statements on them agree in width.
+//! 12. A function with features is called where the machine has them: below an `if` of `Has`, or from one with as many.
 
 use crate::names::identifier;
 use crate::{
-    Argument, BinaryOp, CompareOp, Expr, ExprKind, FieldType, Function, FunctionId, Label, Module, NativeArgument,
-    Place, Print, RecordId, Root, Stmt, Type, UnaryOp, VariableId, VariableKind,
+    Argument, BinaryOp, CompareOp, Expr, ExprKind, FeatureSetId, FieldType, Function, FunctionId, Label, Module,
+    NativeArgument, Place, Print, RecordId, Root, Stmt, Type, UnaryOp, VariableId, VariableKind, VectorOperand,
+    VectorStmt,
 };
 use std::collections::HashSet;
 
@@ -49,7 +52,8 @@ pub fn verify(module: &Module) -> Vec<String> {
     }
     for function in &module.functions {
         name(&function.name, &mut names, &mut problems);
-        let mut checker = Checker { module, function, labels: Vec::new(), problems: Vec::new() };
+        let known = function.features.iter().copied().collect();
+        let mut checker = Checker { module, function, labels: Vec::new(), known, problems: Vec::new() };
         checker.function();
         problems.extend(checker.problems.into_iter().map(|problem| format!("{}: {problem}", function.name)));
     }
@@ -106,6 +110,8 @@ struct Checker<'a> {
     module: &'a Module,
     function: &'a Function,
     labels: Vec<Label>,
+    /// What the machine is known to have.
+    known: Vec<FeatureSetId>,
     problems: Vec<String>,
 }
 
@@ -124,7 +130,9 @@ impl Checker<'_> {
         for parameter in &function.parameters {
             match function.variables.get(parameter.index()).map(|variable| variable.kind) {
                 None => self.problem("a parameter is no variable"),
-                Some(VariableKind::Array(..)) => self.problem("a parameter is an array"),
+                Some(VariableKind::Array(..) | VariableKind::Vector(_)) => {
+                    self.problem("a parameter is an array or a vector register");
+                }
                 Some(VariableKind::Slice { .. }) if !self.outside() => self.problem("a slice comes from inside"),
                 Some(_) => {}
             }
@@ -139,6 +147,8 @@ impl Checker<'_> {
             match variable.kind {
                 VariableKind::Scalar(_) => {}
                 VariableKind::Array(_, len) if len > 0 => {}
+                VariableKind::Vector(128 | 256 | 512) if function.features.is_some() => {}
+                VariableKind::Vector(_) => self.problem(format!("{} is no register of the machine", variable.name)),
                 _ => self.problem(format!("{} is neither a scalar nor an array with elements", variable.name)),
             }
         }
@@ -164,6 +174,10 @@ impl Checker<'_> {
             Root::Variable(variable) => match self.function.variables.get(variable.index()).map(|own| own.kind) {
                 Some(VariableKind::Scalar(ty)) => Shape::Scalar(ty),
                 Some(VariableKind::Array(ty, len)) => Shape::Array(ty, Some(len), true),
+                Some(VariableKind::Vector(_)) => {
+                    self.problem("a vector register is used as a value");
+                    return Shape::Wrong;
+                }
                 Some(VariableKind::Record(id)) => Shape::Record(id),
                 Some(VariableKind::Reference { element, len, mutable }) => Shape::Array(element, Some(len), mutable),
                 Some(VariableKind::Slice { element, mutable }) => Shape::Array(element, None, mutable),
@@ -280,6 +294,11 @@ impl Checker<'_> {
                     self.problem(format!("bits of {} are not {ty}", x.ty));
                 }
             }
+            ExprKind::Has(features) => {
+                if ty != Type::Bool || features.index() >= self.module.features.len() {
+                    self.problem("features that do not exist");
+                }
+            }
             ExprKind::Select(condition, yes, no) => {
                 self.expect(condition, Type::Bool, "a condition");
                 self.expect(yes, ty, "an operand");
@@ -356,7 +375,10 @@ impl Checker<'_> {
             }
             Stmt::If(condition, yes, no) => {
                 self.expect(condition, Type::Bool, "a condition");
+                let before = self.known.len();
+                self.known.extend(asked(condition));
                 self.block(yes);
+                self.known.truncate(before);
                 self.block(no);
             }
             Stmt::While(label, condition, body) => {
@@ -381,6 +403,7 @@ impl Checker<'_> {
                 self.block(rest);
             }
             Stmt::Call { result, function, arguments } => self.call(*result, *function, arguments),
+            Stmt::Vector(statement) => self.vector(statement),
             Stmt::Return(value) => match (value, self.function.result) {
                 (None, None) => {}
                 (Some(value), Some(ty)) => self.expect(value, ty, "a result"),
@@ -436,6 +459,72 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether the machine is known to have all that is needed.
+    fn has(&self, needed: FeatureSetId) -> bool {
+        let set = |id: FeatureSetId| self.module.features.get(id.index());
+        let Some(needed) = set(needed) else { return false };
+        let known: Vec<_> = self.known.iter().filter_map(|&known| set(known)).collect();
+        let is_known =
+            |name| known.iter().any(|set| set.architecture == needed.architecture && set.names.contains(name));
+        needed.names.iter().all(is_known)
+    }
+
+    fn width(&mut self, register: VariableId) -> u32 {
+        match self.function.variables.get(register.index()).map(|own| own.kind) {
+            Some(VariableKind::Vector(bits)) => bits,
+            _ => {
+                self.problem("what is used as a vector register is none");
+                0
+            }
+        }
+    }
+
+    fn vector(&mut self, statement: &VectorStmt) {
+        let words = if matches!(statement, VectorStmt::Set { .. }) { Type::U64 } else { Type::U32 };
+        for expr in statement.exprs() {
+            self.expect(expr, words, "an index, or a word of a register,");
+        }
+        if let Some(place) = statement.place()
+            && self.elements(place, matches!(statement, VectorStmt::Store { .. })).is_some_and(|ty| ty != Type::U8)
+        {
+            self.problem("a vector is made of what are no bytes");
+        }
+        match statement {
+            VectorStmt::Load { to: register, .. } | VectorStmt::Store { from: register, .. } => {
+                _ = self.width(*register)
+            }
+            VectorStmt::Set { to, .. } => {
+                if self.width(*to) != 128 {
+                    self.problem("two words are not 128 bits");
+                }
+            }
+            VectorStmt::Repeat { to, from } => {
+                if self.width(*from) != 128 || self.width(*to) < 128 {
+                    self.problem("what is repeated is not of 128 bits");
+                }
+            }
+            VectorStmt::Move { to, from } => {
+                if self.width(*from) != self.width(*to) {
+                    self.problem("a move changes the width");
+                }
+            }
+            VectorStmt::Apply { to, instruction, operands } => {
+                let Some(bits) = self.module.instructions.get(*instruction as usize).map(|found| found.bits) else {
+                    return self.problem("an instruction does not exist");
+                };
+                let registers = operands.iter().filter_map(|operand| match operand {
+                    VectorOperand::Register(register) => Some(*register),
+                    VectorOperand::Immediate(_) => None,
+                });
+                for register in registers.chain([*to]) {
+                    if self.width(register) != bits {
+                        self.problem("an instruction has a register of another width");
+                    }
+                }
+            }
+        }
+    }
+
     fn receives(&mut self, variable: VariableId, ty: Type) {
         if self.function.variables.get(variable.index()).map(|own| own.kind) != Some(VariableKind::Scalar(ty)) {
             self.problem(format!("what a result goes to is no {ty}"));
@@ -446,6 +535,11 @@ impl Checker<'_> {
         let Some(callee) = self.module.functions.get(id.index()) else {
             return self.problem("a function does not exist");
         };
+        if let Some(needed) = callee.features
+            && !self.has(needed)
+        {
+            self.problem(format!("{} is called where the machine may lack what it needs", callee.name));
+        }
         match (result, callee.result) {
             (Some(variable), Some(ty)) => self.receives(variable, ty),
             (None, _) => {}
@@ -478,6 +572,15 @@ impl Checker<'_> {
                 _ => self.problem(format!("{} takes another argument", callee.name)),
             }
         }
+    }
+}
+
+/// The features that a machine has where a condition holds.
+fn asked(condition: &Expr) -> Vec<FeatureSetId> {
+    match &condition.kind {
+        ExprKind::Has(features) => vec![*features],
+        ExprKind::Binary(BinaryOp::And, a, b) => [asked(a), asked(b)].concat(),
+        _ => Vec::new(),
     }
 }
 

@@ -19,7 +19,7 @@ fn function(
     let variables =
         variables.into_iter().enumerate().map(|(at, kind)| Variable { name: format!("v{at}"), kind }).collect();
     let parameters = (0..n_parameters).map(VariableId).collect();
-    Function { name: name.to_owned(), about: String::new(), variables, parameters, result, body }
+    Function { name: name.to_owned(), about: String::new(), variables, parameters, result, features: None, body }
 }
 
 fn field(field: u32) -> Place {
@@ -75,6 +75,8 @@ fn module() -> Module {
         }],
         texts: Vec::new(),
         natives: Vec::new(),
+        features: Vec::new(),
+        instructions: Vec::new(),
         functions,
         interface: Interface {
             context: CONTEXT,

@@ -4,6 +4,7 @@
 
 use headrace_program::{
     Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Root, Stmt, VariableId,
+    VectorStmt,
 };
 
 /// Text that grows line by line, indented.
@@ -58,6 +59,8 @@ pub(crate) trait Braces {
     fn again(&mut self, to: Label);
     fn switch(&mut self, value: &Expr, cases: &[(u32, Vec<Stmt>)], rest: &[Stmt]);
     fn call(&mut self, result: Option<VariableId>, function: FunctionId, arguments: &[Argument]);
+    /// A statement on vector registers; of languages that have none, programs have no such statements.
+    fn vector(&mut self, statement: &VectorStmt);
     fn print(&mut self, print: &Print);
     fn native(&mut self, native: u32, arguments: &[NativeArgument], result: Option<VariableId>, stopped: VariableId);
 
@@ -129,6 +132,7 @@ pub(crate) trait Braces {
             Stmt::Switch(value, cases, rest) => self.switch(value, cases, rest),
             Stmt::Call { result, function, arguments } => self.call(*result, *function, arguments),
             Stmt::Return(value) => self.end(value.as_ref()),
+            Stmt::Vector(statement) => self.vector(statement),
             Stmt::Print(print) => self.print(print),
             Stmt::Native { native, arguments, result, stopped } => {
                 self.native(*native, arguments, *result, *stopped);

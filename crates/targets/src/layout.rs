@@ -90,6 +90,8 @@ mod tests {
             tables: Vec::new(),
             texts: Vec::new(),
             natives: Vec::new(),
+            features: Vec::new(),
+            instructions: Vec::new(),
             functions: Vec::new(),
             interface,
         };

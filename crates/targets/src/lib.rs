@@ -29,6 +29,7 @@ pub mod project;
 pub mod promela;
 pub mod rust;
 pub mod toolchain;
+mod vector;
 pub mod verilog;
 pub mod vhdl;
 pub mod wasm;

@@ -104,13 +104,19 @@ impl Mentions {
                 }
             }
             Stmt::Lanes { lane, .. } => self.given(*lane),
+            Stmt::Vector(statement) => {
+                statement.target().into_iter().for_each(|register| self.given(register));
+                statement.operands().into_iter().for_each(|register| self.variable(register));
+                statement.place().into_iter().for_each(|place| self.place(place));
+                statement.exprs().into_iter().for_each(|expr| self.expr(expr));
+            }
             Stmt::Loop(..) | Stmt::Break(_) | Stmt::Continue(_) => {}
         }
         statement.blocks().into_iter().for_each(|block| self.block(block));
     }
 }
 
-/// The scalars that are mentioned in a block and nowhere else in their function, and are given a value there before they are
+/// The scalars and vector registers that are mentioned in a block and nowhere else in their function, and are given a value there before they are
 /// read: whenever the block is reached, what they were before does not matter.
 fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec<VariableId> {
     let here = Mentions::of(block);
@@ -130,12 +136,16 @@ fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec<VariableId
                 values.for_each(|value| met.expr(value));
                 Some(*variable)
             }
+            Stmt::Vector(statement) => {
+                statement.operands().into_iter().for_each(|register| met.variable(register));
+                statement.target()
+            }
             _ => None,
         };
         if let Some(variable) = given
             && met.count(variable) == 0
             && here.count(variable) == all.count(variable)
-            && matches!(function.variables[variable.index()].kind, VariableKind::Scalar(_))
+            && matches!(function.variables[variable.index()].kind, VariableKind::Scalar(_) | VariableKind::Vector(_))
             && !function.is_parameter(variable)
         {
             found.push(variable);
@@ -223,6 +233,7 @@ mod tests {
             variables: (0..4).map(variable).collect(),
             parameters: Vec::new(),
             result: None,
+            features: None,
             body,
         };
         let all = Mentions::of(&function.body);
@@ -244,7 +255,7 @@ mod tests {
         let variable = |number: u32| Variable { name: format!("v{number}"), kind: VariableKind::Scalar(Type::U32) };
         let (name, variables) = ("f".to_owned(), (0..3).map(variable).collect());
         let (about, parameters, result) = (String::new(), Vec::new(), Some(Type::U32));
-        let function = Function { name, about, variables, parameters, result, body };
+        let function = Function { name, about, variables, parameters, result, features: None, body };
         let declared = Declared::of(&function);
         assert_eq!([0, 1, 2].map(|number| declared.is_inner(own(number))), [true, false, false]);
     }

@@ -21,12 +21,14 @@ pub const WORDS: usize = 4;
 /// Bits of a word.
 const WORD_BITS: u32 = 32;
 
-/// A register of an iteration.
+/// A register of an iteration. Numbers of other registers are positions in [`Plan::blocks`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Block {
     /// Tokens of a port from this one on, which may belong to the iteration before.
     Load {
+        /// The port.
         port: u32,
+        /// The first token, counted from the first of the iteration.
         first: i64,
     },
     /// The same in every iteration.
@@ -39,19 +41,26 @@ pub enum Block {
     Words(usize),
     /// What the iteration before left, which needs nothing of the one before it: number in [`Plan::delays`].
     Delay(usize),
-    /// Bytes of another register; `None` is 0.
+    /// Bytes of another register.
     Shuffle {
+        /// That register.
         from: usize,
+        /// Which of its bytes each byte is; `None` is 0.
         bytes: [Option<u8>; BYTES],
     },
-    /// Bitwise operations.
+    /// The complement of a register.
     Not(usize),
+    /// Bits of both registers.
     And(usize, usize),
+    /// Bits of one of two registers.
     Or(usize, usize),
+    /// Bits in which two registers differ.
     Xor(usize, usize),
     /// An instruction; what must be constant stays a number.
     Instruction {
+        /// Position among the descriptions of instructions.
         description: u32,
+        /// What it takes, in order.
         operands: Vec<Operand>,
     },
 }
@@ -59,30 +68,36 @@ pub enum Block {
 /// What an instruction takes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
+    /// A register.
     Block(usize),
+    /// A constant.
     Immediate(u128),
 }
 
 /// Sixteen neighbouring elements that go from iteration to iteration.
 #[derive(Clone, Debug)]
 pub struct Chain {
+    /// The object that they are elements of.
     pub object: ObjectId,
+    /// The first of them.
     pub first: usize,
-    /// What they hold at the end of an iteration.
+    /// The register that they hold at the end of an iteration.
     pub next: usize,
 }
 
-/// Four words that go from iteration to iteration, wherever they lie; `None` is 0.
+/// Four words that go from iteration to iteration, wherever they lie.
 #[derive(Clone, Debug)]
 pub struct Words {
+    /// Where; `None` is 0.
     pub places: [Option<(ObjectId, usize)>; WORDS],
-    /// What they are at the end of an iteration.
+    /// The register that they are at the end of an iteration.
     pub next: usize,
 }
 
 /// Everything that an iteration computes.
 #[derive(Debug)]
 pub struct Plan<'a> {
+    /// The loop.
     pub body: &'a Loop,
     /// The graph of the loop, with nodes added that no iteration changes.
     pub graph: Graph,
@@ -90,8 +105,11 @@ pub struct Plan<'a> {
     pub blocks: Vec<Block>,
     /// Port, first token and register of what is written.
     pub outputs: Vec<(u32, u64, usize)>,
+    /// What each iteration needs of the one before it.
     pub chains: Vec<Chain>,
+    /// The same, in words.
     pub words: Vec<Words>,
+    /// What iterations take from the one before, which can be computed ahead.
     pub delays: Vec<Chain>,
     /// Whether each register is needed.
     pub live: Vec<bool>,
@@ -104,6 +122,8 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// The plan of a loop.
+    ///
     /// # Errors
     ///
     /// What cannot be done with registers of 128 bits.

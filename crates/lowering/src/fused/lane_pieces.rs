@@ -197,6 +197,7 @@ impl Renaming<'_> {
     fn expr(&mut self, expr: &Expr, f: &mut FunctionBuilder) -> Expr {
         let kind = match &expr.kind {
             ExprKind::Constant(value) => ExprKind::Constant(*value),
+            ExprKind::Has(features) => ExprKind::Has(*features),
             ExprKind::Read(place) => ExprKind::Read(self.place(place, f)),
             ExprKind::Element(place, index) => ExprKind::Element(self.place(place, f), Box::new(self.expr(index, f))),
             ExprKind::Word(place, index, order) => {

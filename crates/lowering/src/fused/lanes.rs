@@ -9,7 +9,8 @@ use super::{CONTEXT, Functions, Fused};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{
-    Argument, BinaryOp, CompareOp, Expr, ExprKind, FieldType, FunctionId, Place, Root, Stmt, Type, VariableId,
+    Argument, BinaryOp, CompareOp, Expr, ExprKind, FeatureSetId, FieldType, FunctionId, Place, Root, Stmt, Type,
+    VariableId,
 };
 use headrace_transform::kernel::{Effect, Loop, ObjectId};
 use headrace_transform::statements::{Filled, Lanes, Place as Memory, Tokens};
@@ -31,10 +32,12 @@ struct Own<'l> {
 }
 
 impl Fused<'_> {
-    /// Functions for iterations side by side, where iterations of the loop may run so and gain from it.
+    /// Functions for iterations side by side, where iterations of the loop may run so and gain from it; those that compute are for
+    /// machines with features, if some are given: compilers take wider vectors for them then.
     pub(super) fn side_by_side(
         &self,
         options: crate::Lanes,
+        features: Option<FeatureSetId>,
         body: &Loop,
         building: &mut Building,
         functions: &mut Functions,
@@ -62,7 +65,8 @@ impl Fused<'_> {
         fields = [0, 1].map(|kind| self.slot_field(kind, count * between.n_slots[kind], building));
         let own = Own { lanes: &lanes, slots: slots(fields) };
         let compute = pieces.iter().enumerate().map(|(number, piece)| {
-            let f = between.function(number, piece, &lane, self.fields.context, &own.slots);
+            let mut f = between.function(number, piece, &lane, self.fields.context, &own.slots);
+            f.features = features;
             functions.add(building, f, "lanes", "does the same for every lane", None)
         });
         let compute = compute.collect();

@@ -1,12 +1,16 @@
 //! Loops: functions that run iterations, and how many iterations there are to run.
 
+use super::blocks::{ARCHITECTURE, ForFeatures};
 use super::kernel::{KernelCode, Values};
 use super::lanes::SideBySide;
 use super::value::{Value, or};
 use super::{Functions, Fused};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
-use headrace_program::{Argument, BinaryOp, CompareOp, Expr, FunctionId, Place, Stmt, Type, VariableId};
+use headrace_instructions::registers;
+use headrace_program::{
+    Argument, BinaryOp, CompareOp, Expr, ExprKind, FeatureSet, FeatureSetId, FunctionId, Place, Stmt, Type, VariableId,
+};
 use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Block, Effect, Graph, Loop, ObjectId};
@@ -19,6 +23,15 @@ use headrace_transform::statements::{Iterations, Kept};
 /// Most iterations that are run at once.
 const MOST: u64 = 1 << 30;
 
+/// Bits of the words that lanes compute in, mostly.
+const LANE_BITS: u32 = 32;
+
+/// Widths of vectors that some machines have, the widest first.
+const WIDE: &[u32] = &[512, 256];
+
+/// The width of vectors that few iterations take there.
+const NARROW: u32 = 128;
+
 /// What takes the context alone.
 fn on_context() -> Vec<Argument> {
     vec![Argument::Reference(Place::variable(super::CONTEXT))]
@@ -30,22 +43,50 @@ struct Run {
     iterations: FunctionId,
     /// Iterations but the first, and what stores what is stored behind them, if that is not the same.
     others: Option<(FunctionId, FunctionId)>,
+    /// The same for machines with features, the fastest first.
+    for_features: Vec<ForFeatures>,
 }
 
 impl Fused<'_> {
     /// The functions that run a loop.
     fn run_of(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Run {
+        let mut for_features = self.block_loops(body, building, functions);
         let better = SCALAR_LOOP.on_loop(body, &self.demands(body, false));
         let body = better.as_ref().unwrap_or(body);
-        let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));
-        let iterations = self.iterations(body, lanes.as_ref(), building, functions);
+        if for_features.is_empty() {
+            for_features = self.wide_lanes(body, building, functions);
+        }
+        let lanes = self.lanes.and_then(|own| self.side_by_side(own, None, body, building, functions));
+        let iterations = self.iterations(body, lanes.as_slice(), None, building, functions);
         let peeled = || peel_first_iteration::PASS.tried(|| peel_first_iteration(body));
         let settled = if lanes.is_none() { peeled() } else { None };
         let others = settled.map(|Settled { body, behind }| {
             let values = Values { graph: &body.graph, objects: &body.objects };
-            (self.iterations(&body, None, building, functions), self.behind(values, &behind, building, functions))
+            (self.iterations(&body, &[], None, building, functions), self.behind(values, &behind, building, functions))
         });
-        Run { iterations, others }
+        Run { iterations, others, for_features }
+    }
+
+    /// Functions that run iterations side by side on machines whose vectors are wider than those that all have.
+    fn wide_lanes(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Vec<ForFeatures> {
+        let Some(own) = self.lanes.filter(|_| self.vectors) else { return Vec::new() };
+        let of = |&bits: &u32| {
+            let names = registers::features(bits).iter().map(|&name| name.to_owned()).collect();
+            let features = building.features(FeatureSet { architecture: ARCHITECTURE, names });
+            // Few iterations take narrow vectors.
+            let mut lanes = Vec::new();
+            for count in [bits / LANE_BITS, NARROW / LANE_BITS] {
+                let own = crate::Lanes { count, ..own };
+                lanes.push(self.side_by_side(own, Some(features), body, building, functions)?);
+            }
+            let iterations = self.iterations(body, &lanes, Some(features), building, functions);
+            Some(ForFeatures { features, iterations, not_first: false })
+        };
+        let found: Vec<ForFeatures> = WIDE.iter().filter_map(of).collect();
+        if found.is_empty() {
+            building.forget_unused_features();
+        }
+        found
     }
 
     /// A function that stores what is stored behind iterations.
@@ -65,11 +106,13 @@ impl Fused<'_> {
         functions.add(building, f, "settle", "stores what iterations would have kept for the next", None)
     }
 
-    /// A function that runs so many iterations: tokens of the last are at the end of those of all.
+    /// A function that runs so many iterations, for machines with features, if some are given: tokens of the last are at the end
+    /// of those of all.
     fn iterations(
         &self,
         body: &Loop,
-        lanes: Option<&SideBySide>,
+        lanes: &[SideBySide],
+        features: Option<FeatureSetId>,
         building: &mut Building,
         functions: &mut Functions,
     ) -> FunctionId {
@@ -80,7 +123,7 @@ impl Fused<'_> {
         let first_kept = iterations.first_kept();
         let Iterations { kept, graph, objects, effects } = iterations;
         let block = Block { graph, objects, effects, n_indexed, filled: Vec::new() };
-        let better = SCALAR_ITERATION.on_block(BlockRef::of(&block), &self.demands(body, lanes.is_some()));
+        let better = SCALAR_ITERATION.on_block(BlockRef::of(&block), &self.demands(body, !lanes.is_empty()));
         let Block { graph, objects, effects, filled, .. } = better.unwrap_or(block);
         let values = Values { graph: &graph, objects: &objects };
         let mut code = KernelCode::new(self, building, values, None);
@@ -98,7 +141,7 @@ impl Fused<'_> {
         let at = |cursors: &[Option<VariableId>], code: &KernelCode<'_, '_>, port: usize| {
             cursors[port].map_or(Expr::u32(0), |cursor| code.f.read(cursor))
         };
-        if let Some(lanes) = lanes {
+        for lanes in lanes {
             code.run_lanes(lanes, n, body, &inputs, &outputs);
         }
         // What is kept is read before the first iteration.
@@ -125,7 +168,8 @@ impl Fused<'_> {
                 code.store_kept_word(kept, object, word);
             }
         }
-        let KernelCode { f, building, .. } = code;
+        let KernelCode { mut f, building, .. } = code;
+        f.features = features;
         functions.add(building, f, "loop", "runs iterations of a loop", None)
     }
 
@@ -200,17 +244,25 @@ impl Fused<'_> {
                 f.call(None, iterations, [on_context(), vec![Argument::Value(count.clone())]].concat());
                 self.move_on(body, &count, f);
             };
-            match run.others {
-                None => runs(f, run.iterations, count),
+            let one = || Expr::u32(1);
+            let without = |f: &mut FunctionBuilder| match run.others {
+                None => runs(f, run.iterations, count.clone()),
                 Some((others, behind)) => {
-                    let one = || Expr::u32(1);
                     runs(f, run.iterations, one());
                     f.when(one().less(count.clone()), |f| {
                         runs(f, others, count.clone().minus(one()));
                         f.call(None, behind, on_context());
                     });
                 }
-            }
+            };
+            let with = |f: &mut FunctionBuilder, variant: &ForFeatures| match variant.not_first {
+                false => runs(f, variant.iterations, count.clone()),
+                true => {
+                    runs(f, run.iterations, one());
+                    f.when(one().less(count.clone()), |f| runs(f, variant.iterations, count.clone().minus(one())));
+                }
+            };
+            variants(f, &run.for_features, &with, &without);
             let spent = budget.clone().minus(read.clone().minus(u64_of(1)));
             f.push(Stmt::Assign(context(fields.budget), spent));
             if let Some((last, ends)) = ends {
@@ -346,8 +398,20 @@ impl Fused<'_> {
     }
 }
 
+/// The first variant whose features the machine has, or what needs none.
+fn variants(
+    f: &mut FunctionBuilder,
+    for_features: &[ForFeatures],
+    with: &dyn Fn(&mut FunctionBuilder, &ForFeatures),
+    without: &dyn Fn(&mut FunctionBuilder),
+) {
+    let Some((first, rest)) = for_features.split_first() else { return without(f) };
+    let has = Expr { kind: ExprKind::Has(first.features), ty: Type::Bool };
+    f.either(has, |f| with(f, first), |f| variants(f, rest, with, without));
+}
+
 /// Where each port that iterations use is read or written.
-fn cursors(
+pub(super) fn cursors(
     code: &mut KernelCode<'_, '_>,
     like: &str,
     ports: &[(u64, u32)],

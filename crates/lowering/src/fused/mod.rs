@@ -15,10 +15,12 @@
 //! | `kernel` | effects as statements: variables, elements, tokens |
 //! | `value`, `wide` | nodes as expressions, of up to 64 bits and of up to 128 |
 //! | `loops` | iterations, and how many there are |
+//! | `blocks` | iterations on vector registers, for machines that have them |
 //! | `lanes`, `lane_pieces` | iterations side by side |
 //! | `states` | decisions, and which state is next |
 //! | `leave` | the state of the automaton as that of the network |
 
+mod blocks;
 mod kernel;
 mod lane_pieces;
 mod lanes;
@@ -72,6 +74,7 @@ struct Fused<'a> {
     lanes: Option<crate::Lanes>,
     most_values: Option<usize>,
     nests_rotations: bool,
+    vectors: bool,
     /// Fields of the context for slots of words of 32 bits and of 64, and how many elements of them are used.
     slots: RefCell<[Option<(u32, u32)>; 2]>,
     /// The first thing that programs do not have.
@@ -104,16 +107,16 @@ impl Functions {
     ) -> FunctionId {
         let mut function = f.finish(String::new(), about, result);
         let does = |function: &Function| {
-            let Function { variables, parameters, result, body, .. } = function;
+            let Function { variables, parameters, result, features, body, .. } = function;
             let mut hasher = DefaultHasher::new();
-            (variables, parameters, result, body).hash(&mut hasher);
+            (variables, parameters, result, features, body).hash(&mut hasher);
             hasher.finish()
         };
         let alike = self.known.entry(does(&function)).or_default();
         let is_same = |id: &&FunctionId| {
-            let Function { variables, parameters, result, body, .. } = &building.functions[id.index()];
-            (variables, parameters, result, body)
-                == (&function.variables, &function.parameters, &function.result, &function.body)
+            let Function { variables, parameters, result, features, body, .. } = &building.functions[id.index()];
+            (variables, parameters, result, features, body)
+                == (&function.variables, &function.parameters, &function.result, &function.features, &function.body)
         };
         if let Some(&known) = alike.iter().find(is_same) {
             return known;
@@ -154,6 +157,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
         lanes: options.lanes,
         most_values: options.most_values,
         nests_rotations: options.factor_rotations,
+        vectors: options.vectors,
         slots: RefCell::default(),
         refused,
     };

@@ -113,6 +113,7 @@ impl Scope<'_> {
     pub(super) fn expr(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Constant(value) => constant(*value, expr.ty),
+            ExprKind::Has(features) => format!("has_{}_x()", features.0),
             ExprKind::Read(place) => self.place(place),
             ExprKind::Element(place, index) => match self.known(place, index) {
                 Some(value) => constant(value, expr.ty),
@@ -162,6 +163,7 @@ fn is_primary(expr: &Expr) -> bool {
         | ExprKind::Read(_)
         | ExprKind::Element(..)
         | ExprKind::Word(..)
+        | ExprKind::Has(_)
         | ExprKind::Reinterpret(_)
         | ExprKind::Convert(_) => true,
         ExprKind::Binary(op, ..) => wrapping(*op, expr.ty).is_some() || expr.rotation().is_some(),

@@ -4,9 +4,10 @@ use super::expression::{Scope, ctype};
 use super::name;
 use crate::braces::{Braces, Lines, sentence};
 use crate::locals::Declared;
+use crate::vector;
 use headrace_program::{
     Argument, ByteOrder, Expr, ExprKind, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Root, Stmt,
-    VariableId, VariableKind,
+    VariableId, VariableKind, VectorStmt,
 };
 
 /// Something that `break` leaves.
@@ -50,6 +51,7 @@ pub(super) fn function(module: &Module, hosted: &[bool], class: &str, id: Functi
                 format!("{}{}& {own}", if mutable { "" } else { "const " }, array(element, len))
             }
             VariableKind::Array(element, len) => format!("{} {own}", array(element, len)),
+            VariableKind::Vector(bits) => format!("{} {own}", vector::register_type(bits)),
             VariableKind::Slice { element, mutable } => {
                 format!("std::span<{}{}> {own}", if mutable { "" } else { "const " }, ctype(element))
             }
@@ -62,7 +64,15 @@ pub(super) fn function(module: &Module, hosted: &[bool], class: &str, id: Functi
         printer.lines.line(&format!("/// {}.", sentence(&function.about)));
     }
     let result = function.result.map_or("void", ctype);
-    printer.lines.open(&format!("static {result} {}({})", name(&function.name), parameters.join(", ")));
+    let head = format!("{result} {}({})", name(&function.name), parameters.join(", "));
+    let features = function.features.and_then(|features| module.features.get(features.index()));
+    match features {
+        None => printer.lines.open(&format!("static {head}")),
+        Some(features) => {
+            printer.lines.line(WITH_FEATURES);
+            printer.lines.open(&format!("[[gnu::target(\"{}\")]] static {head}", features.names.join(",")));
+        }
+    }
     for (at, variable) in function.variables.iter().enumerate() {
         let id = VariableId(at as u32);
         if function.is_parameter(id) || printer.declared.is_inner(id) {
@@ -72,14 +82,24 @@ pub(super) fn function(module: &Module, hosted: &[bool], class: &str, id: Functi
         match variable.kind {
             VariableKind::Scalar(ty) => printer.lines.line(&format!("{} {own}{{}};", ctype(ty))),
             VariableKind::Array(ty, len) => printer.lines.line(&format!("{} {own}{{}};", array(ty, len))),
+            // It is given a value before it is read.
+            VariableKind::Vector(bits) => printer.lines.line(&format!("{} {own};", vector::register_type(bits))),
             _ => {}
         }
     }
     printer.block(&function.body);
     printer.lines.close("");
+    if features.is_some() {
+        printer.lines.line("#else");
+        printer.lines.line(&format!("static {head} {{}}"));
+        printer.lines.line("#endif");
+    }
     printer.lines.text.push('\n');
     printer.lines.text
 }
+
+/// Where functions for machines with features are compiled: compilers that have a function of their own for each set of features.
+const WITH_FEATURES: &str = "#if defined(HEADRACE_SIMD)";
 
 /// The type of an array.
 pub(super) fn array(element: headrace_program::Type, len: u32) -> String {
@@ -155,6 +175,10 @@ impl Braces for Printer<'_> {
                 let is_known = ty.is_signed() && value.is_some_and(is_known);
                 let constant = if self.declared.is_given_once(variable) && !is_known { "const " } else { "" };
                 format!("{constant}{} {own}", ctype(ty))
+            }
+            VariableKind::Vector(bits) if self.declared.here(variable) => {
+                let constant = if self.declared.is_given_once(variable) { "const " } else { "" };
+                format!("{constant}{} {own}", vector::register_type(bits))
             }
             _ => own,
         }
@@ -269,6 +293,37 @@ impl Braces for Printer<'_> {
         let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable, None)));
         let class = if self.is_hidden(callee) { format!("{}::", self.class) } else { String::new() };
         self.lines.line(&format!("{target}{class}{}({});", name(callee), texts.join(", ")));
+    }
+
+    fn vector(&mut self, statement: &VectorStmt) {
+        let scope = self.scope;
+        let own = |register: VariableId| name(&scope.function.variables[register.index()].name);
+        let bits = |register: VariableId| match scope.function.variables[register.index()].kind {
+            VariableKind::Vector(bits) => bits,
+            _ => 128,
+        };
+        let value = match statement {
+            VectorStmt::Store { place, index, from } => {
+                let (ty, at) = (vector::register_type(bits(*from)), scope.pointer(place, index));
+                let store = vector::store(bits(*from));
+                return self.lines.line(&format!("{store}(reinterpret_cast<{ty}*>({at}), {});", own(*from)));
+            }
+            VectorStmt::Load { to, place, index } => {
+                let (ty, at) = (vector::register_type(bits(*to)), scope.pointer(place, index));
+                format!("{}(reinterpret_cast<const {ty}*>({at}))", vector::load(bits(*to)))
+            }
+            VectorStmt::Set { low, high, .. } => {
+                let word = |word: &Expr| format!("static_cast<std::int64_t>({})", scope.expr(word));
+                format!("_mm_set_epi64x({}, {})", word(high), word(low))
+            }
+            VectorStmt::Repeat { to, from } => vector::repeat(bits(*to), &own(*from)),
+            VectorStmt::Move { from, .. } => own(*from),
+            VectorStmt::Apply { instruction, operands, .. } => vector::apply(scope.module, *instruction, operands, own),
+        };
+        if let Some(to) = statement.target() {
+            let to = self.given(to, None);
+            self.lines.line(&format!("{to} = {value};"));
+        }
     }
 
     fn print(&mut self, print: &Print) {

@@ -67,6 +67,16 @@ pub(super) fn network(head: &str, module: &Module, class: &str, of_operation: bo
         }
         text.push_str("    };\n\n");
     }
+    for (number, features) in module.features.iter().enumerate() {
+        let names: Vec<String> = features.names.iter().map(|name| asked(name)).collect();
+        let _ = write!(
+            text,
+            "    /// Whether the processor has what some functions need.\n    static bool has_{number}_x() {{\n\
+             #if defined(HEADRACE_SIMD)\n        static const bool known = {};\n        return known;\n\
+             #else\n        return false;\n#endif\n    }}\n\n",
+            names.join(" && ")
+        );
+    }
     for at in 0..module.functions.len() {
         text.push_str(&function(module, &hosted, class, FunctionId(at as u32)));
     }
@@ -80,6 +90,17 @@ pub(super) fn network(head: &str, module: &Module, class: &str, of_operation: bo
         "\nprivate:\n    {record} whole_x{{}};\n}};\n\n}}  // namespace headrace\n\n#if defined(__GNUC__)\n#pragma GCC diagnostic pop\n#endif\n"
     );
     text
+}
+
+/// A question for a feature. Not every compiler has a name for each: the others are bits of leaf 7 of `cpuid`, in EBX or ECX.
+fn asked(name: &str) -> String {
+    match name {
+        "sha" => "has_leaf7(false, 29)".to_owned(),
+        "vaes" => "has_leaf7(true, 9)".to_owned(),
+        "vpclmulqdq" => "has_leaf7(true, 10)".to_owned(),
+        "gfni" => "has_leaf7(true, 8)".to_owned(),
+        _ => format!("__builtin_cpu_supports({name:?}) != 0"),
+    }
 }
 
 fn listed(values: &[u64], ty: Type) -> String {

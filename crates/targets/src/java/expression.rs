@@ -154,6 +154,8 @@ impl Scope<'_> {
     pub(super) fn expr(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Constant(value) => constant(*value, expr.ty),
+            // No program for it has functions for machines with features.
+            ExprKind::Has(_) => "false".to_owned(),
             ExprKind::Read(place) => self.place(place),
             ExprKind::Element(place, index) => {
                 let text = self.raw(place, index);

@@ -8,7 +8,7 @@ use crate::braces::{Braces, Lines, sentence};
 use crate::locals::Declared;
 use headrace_program::{
     Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId,
-    VariableKind,
+    VariableKind, VectorStmt,
 };
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -128,6 +128,7 @@ fn declarations(scope: &Scope<'_>, variable: VariableId) -> Vec<String> {
         VariableKind::Reference { element: ty, .. } | VariableKind::Array(ty, _) => {
             vec![format!("{}[] {own}", element(ty))]
         }
+        VariableKind::Vector(_) => Vec::new(),
         VariableKind::Slice { element: ty, .. } => {
             vec![format!("{}[] {own}", element(ty)), format!("int {}", offset(&variable.name))]
         }
@@ -432,6 +433,8 @@ impl Braces for Printer<'_> {
         let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable, None)));
         self.lines.line(&format!("{target}{}({});", name(&callee.name), texts.join(", ")));
     }
+
+    fn vector(&mut self, _: &VectorStmt) {}
 
     fn print(&mut self, print: &Print) {
         let text = match print {

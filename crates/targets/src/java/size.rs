@@ -43,7 +43,7 @@ impl Size {
         let own = match &value.kind {
             // Reals are made of their bits.
             ExprKind::Constant(_) if value.ty.is_real() => 6,
-            ExprKind::Constant(_) => 3,
+            ExprKind::Constant(_) | ExprKind::Has(_) => 3,
             ExprKind::Read(at) => self.place(at),
             // Of a slice, the index of its beginning is added.
             ExprKind::Element(at, _) => self.place(at) + 5 + self.variable + 1,
@@ -77,6 +77,7 @@ impl Size {
             }
             Stmt::If(condition, ..) => expr(condition) + 6,
             Stmt::While(_, condition, _) => expr(condition) + 6,
+            Stmt::Vector(_) => 0,
             Stmt::Loop(..) | Stmt::Break(_) | Stmt::Continue(_) => 6,
             // A table may have five entries for each case.
             Stmt::Switch(value, cases, _) => expr(value) + 16 + 24 * cases.len() as u32,

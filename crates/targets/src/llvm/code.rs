@@ -126,6 +126,7 @@ impl<'a> Code<'a> {
                 (format!("[{len} x {}]", memory(ty)), pointer, zero(), Some(Access::Elements(ty)), None)
             }
             VariableKind::Slice { element, .. } => (memory(element).to_owned(), pointer, Vec::new(), None, None),
+            VariableKind::Vector(bits) => (format!("<{} x i64>", bits / 64), pointer, Vec::new(), None, None),
             VariableKind::Record(id) => {
                 let (mut record, mut path, mut access, mut last) = (Some(id), zero(), None, FieldType::Record(id));
                 for &field in &place.path {
@@ -176,6 +177,7 @@ impl<'a> Code<'a> {
         match variable.kind {
             VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => ty,
             VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => element,
+            VariableKind::Vector(_) => Type::U8,
             VariableKind::Record(_) => match module.fields(self.function, place).last() {
                 Some(Some(Field { ty: FieldType::Scalar(ty) | FieldType::Array(ty, _), .. })) => *ty,
                 _ => Type::Bool,

@@ -10,6 +10,8 @@ impl Code<'_> {
         let ty = value(expr.ty);
         match &expr.kind {
             ExprKind::Constant(bits) => constant(*bits, expr.ty),
+            // A module names no machine.
+            ExprKind::Has(_) => constant(0, Type::Bool),
             ExprKind::Read(place) => {
                 let spot = self.scalar(place, expr.ty);
                 self.load(&spot)

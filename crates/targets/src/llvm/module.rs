@@ -208,7 +208,7 @@ fn parameter(shared: &Shared<'_>, function: &Function, id: VariableId) -> String
         VariableKind::Slice { mutable, .. } => {
             format!("ptr noalias noundef{} {own}", if mutable { "" } else { " readonly" })
         }
-        VariableKind::Array(..) => format!("ptr {own}"),
+        VariableKind::Array(..) | VariableKind::Vector(_) => format!("ptr {own}"),
     }
 }
 

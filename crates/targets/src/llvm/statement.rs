@@ -29,6 +29,7 @@ impl Code<'_> {
                 let spot = self.spot(place, index);
                 self.store(&spot, &operand);
             }
+            Stmt::Vector(_) => {}
             Stmt::StoreWord(place, index, own, order) => self.store_word(place, index, own, *order),
             Stmt::Lanes { lane, count, body } => self.lanes(*lane, *count, body),
             Stmt::Copy { target, at, source, from, count } => self.copy(target, at, source, from, count),

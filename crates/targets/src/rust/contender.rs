@@ -29,9 +29,11 @@ fn files(subject: &Subject<'_>) -> Result<Files, String> {
     );
     let manifest = String::from_utf8_lossy(subject.project.get("Cargo.toml").map_or(&[], Vec::as_slice));
     let name = manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap_or_default();
+    // Dispatch at run time belongs to what is measured, traits of others do not.
+    let simd = if manifest.lines().any(|line| line.starts_with("simd = ")) { ", features = [\"simd\"]" } else { "" };
     let cargo = format!(
         "[package]\nname = \"contender\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\"]\npath = \"contender.rs\"\n\n\
-         [dependencies]\nproject = {{ package = {name}, path = \"../{PROJECT}\", default-features = false }}\n\n[workspace]\n\n\
+         [dependencies]\nproject = {{ package = {name}, path = \"../{PROJECT}\", default-features = false{simd} }}\n\n[workspace]\n\n\
          [profile.release]\ncodegen-units = 1\nlto = true\npanic = \"abort\"\n"
     );
     // A crate that belongs to no workspace may not lie in one.

@@ -57,6 +57,7 @@ impl Scope<'_> {
             | ExprKind::Read(_)
             | ExprKind::Element(..)
             | ExprKind::Word(..)
+            | ExprKind::Has(_)
             | ExprKind::Reinterpret(_) => text,
             ExprKind::Unary(UnaryOp::Negate, _) if expr.ty.is_int() => text,
             ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) if expr.ty.is_int() => text,
@@ -69,6 +70,7 @@ impl Scope<'_> {
     pub(super) fn expr(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Constant(value) => constant(*value, expr.ty),
+            ExprKind::Has(features) => format!("has_{}__()", features.0),
             ExprKind::Read(place) => self.place(place),
             ExprKind::Element(place, index) => format!("{}[{}]", self.place(place), self.index(index)),
             ExprKind::Word(place, index, order) => {

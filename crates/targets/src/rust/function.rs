@@ -3,8 +3,10 @@
 use super::expression::{Scope, order_name};
 use super::name;
 use crate::locals::Declared;
+use crate::vector;
 use headrace_program::{
-    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Root, Stmt, Type, VariableId, VariableKind,
+    Argument, Expr, FeatureSet, Function, FunctionId, Label, Module, NativeArgument, Place, Print, Root, Stmt, Type,
+    VariableId, VariableKind, VectorStmt,
 };
 use std::fmt::Write as _;
 
@@ -38,6 +40,7 @@ pub(super) fn function(module: &Module, hosted: &[bool], id: FunctionId) -> Stri
                     format!("{own}: &{}[{element}]", if mutable { "mut " } else { "" })
                 }
                 VariableKind::Array(ty, len) => format!("mut {own}: [{ty}; {len}]"),
+                VariableKind::Vector(bits) => format!("{own}: {}", vector::register_type(bits)),
             }
         })
         .collect();
@@ -49,7 +52,20 @@ pub(super) fn function(module: &Module, hosted: &[bool], id: FunctionId) -> Stri
     if !function.about.is_empty() {
         let _ = writeln!(text, "/// {}.", capitalised(&function.about));
     }
-    let _ = writeln!(text, "fn {}({}){result} {{", name(&function.name), parameters.join(", "));
+    let own = name(&function.name);
+    let parameters = parameters.join(", ");
+    match function.features.and_then(|features| module.features.get(features.index())) {
+        None => _ = writeln!(text, "fn {own}({parameters}){result} {{"),
+        Some(features) => {
+            text.push_str(&for_features(function, features, &own, &parameters, &result));
+            let has_registers = |function: &Function| {
+                function.variables.iter().any(|variable| matches!(variable.kind, VariableKind::Vector(_)))
+            };
+            if has_registers(function) {
+                printer.line("use core::arch::x86_64::*;");
+            }
+        }
+    }
     for (at, variable) in function.variables.iter().enumerate() {
         let id = VariableId(at as u32);
         if function.is_parameter(id) || printer.declared.is_inner(id) {
@@ -59,6 +75,8 @@ pub(super) fn function(module: &Module, hosted: &[bool], id: FunctionId) -> Stri
         match variable.kind {
             VariableKind::Scalar(ty) => printer.line(&format!("let mut {own}: {ty} = {};", zero(ty))),
             VariableKind::Array(ty, len) => printer.line(&format!("let mut {own} = [{}; {len}];", zero(ty))),
+            // It is given a value before it is read.
+            VariableKind::Vector(bits) => printer.line(&format!("let mut {own}: {};", vector::register_type(bits))),
             _ => {}
         }
     }
@@ -66,6 +84,35 @@ pub(super) fn function(module: &Module, hosted: &[bool], id: FunctionId) -> Stri
     text.push_str(&printer.out);
     text.push_str("}\n\n");
     text
+}
+
+/// Where functions for machines with features are compiled.
+pub(super) const WITH_FEATURES: &str = "all(feature = \"simd\", target_arch = \"x86_64\")";
+
+/// What stands around a function for machines with features: one that any code of the module calls behind a question for them,
+/// the same where there are no such machines, and the head of the function itself.
+fn for_features(function: &Function, features: &FeatureSet, own: &str, parameters: &str, result: &str) -> String {
+    let arguments: Vec<String> =
+        function.parameters.iter().map(|parameter| name(&function.variables[parameter.index()].name)).collect();
+    let enabled: Vec<&str> = features.names.iter().map(|name| feature_name(name)).collect();
+    let arguments = arguments.join(", ");
+    format!(
+        "#[cfg({WITH_FEATURES})]\n#[allow(unsafe_code)]\nfn {own}({parameters}){result} {{\n    \
+         // SAFETY: it is called where the processor was found to have the features.\n    \
+         unsafe {{ {own}_of_features({arguments}) }}\n}}\n\n\
+         #[cfg(not({WITH_FEATURES}))]\nfn {own}({parameters}){result} {{\n    unreachable!()\n}}\n\n\
+         #[cfg({WITH_FEATURES})]\n#[allow(unsafe_code)]\n#[target_feature(enable = \"{}\")]\n\
+         fn {own}_of_features({parameters}){result} {{\n",
+        enabled.join(",")
+    )
+}
+
+/// What Rust calls a feature, where C compilers call it something else.
+pub(super) fn feature_name(name: &str) -> &str {
+    match name {
+        "pclmul" => "pclmulqdq",
+        _ => name,
+    }
 }
 
 /// The value that variables of a type begin with.
@@ -184,12 +231,44 @@ impl Printer<'_> {
                 self.line("}");
             }
             Stmt::Call { result, function, arguments } => self.call(*result, *function, arguments),
+            Stmt::Vector(statement) => self.vector(statement),
             Stmt::Return(None) => self.line("return;"),
             Stmt::Return(Some(value)) => self.line(&format!("return {};", scope.expr(value))),
             Stmt::Print(print) => self.print(print),
             Stmt::Native { native, arguments, result, stopped } => {
                 self.native(*native, arguments, *result, *stopped);
             }
+        }
+    }
+
+    fn vector(&mut self, statement: &VectorStmt) {
+        let scope = self.scope;
+        let own = |register: VariableId| name(&scope.function.variables[register.index()].name);
+        let bits = |register: VariableId| match scope.function.variables[register.index()].kind {
+            VariableKind::Vector(bits) => bits,
+            _ => 128,
+        };
+        let value = match statement {
+            VectorStmt::Store { place, index, from } => {
+                let (place, at, bits) = (scope.place(place), scope.index(index), bits(*from));
+                let (store, from) = (vector::store(bits), own(*from));
+                let bytes = format!("{place}[{at}..][..{}].as_mut_ptr().cast()", bits / 8);
+                return self.line(&format!("unsafe {{ {store}({bytes}, {from}) }};"));
+            }
+            VectorStmt::Load { to, place, index } => {
+                let (place, at, bits) = (scope.place(place), scope.index(index), bits(*to));
+                format!("unsafe {{ {}({place}[{at}..][..{}].as_ptr().cast()) }}", vector::load(bits), bits / 8)
+            }
+            VectorStmt::Set { low, high, .. } => {
+                format!("_mm_set_epi64x({} as i64, {} as i64)", scope.operand(high), scope.operand(low))
+            }
+            VectorStmt::Repeat { to, from } => vector::repeat(bits(*to), &own(*from)),
+            VectorStmt::Move { from, .. } => own(*from),
+            VectorStmt::Apply { instruction, operands, .. } => vector::apply(scope.module, *instruction, operands, own),
+        };
+        if let Some(to) = statement.target() {
+            let to = self.given(to);
+            self.line(&format!("{to} = {value};"));
         }
     }
 
@@ -307,6 +386,10 @@ impl Printer<'_> {
             VariableKind::Scalar(ty) if self.declared.here(variable) => {
                 let mutable = if self.declared.is_given_once(variable) { "" } else { "mut " };
                 format!("let {mutable}{own}: {ty}")
+            }
+            VariableKind::Vector(bits) if self.declared.here(variable) => {
+                let mutable = if self.declared.is_given_once(variable) { "" } else { "mut " };
+                format!("let {mutable}{own}: {}", vector::register_type(bits))
             }
             _ => own,
         }

@@ -1,7 +1,7 @@
 //! Records, tables, and how the outside reaches a network.
 
 use super::expression::constant;
-use super::function::{function, zero};
+use super::function::{WITH_FEATURES, feature_name, function, zero};
 use super::name;
 use headrace_program::{FieldType, FunctionId, Interface, Module, Type, effects};
 use std::fmt::Write as _;
@@ -20,6 +20,17 @@ pub(super) fn module(head: &str, module: &Module, of_operation: bool) -> String 
     if !module.texts.is_empty() {
         let texts: Vec<String> = module.texts.iter().map(|text| format!("    {text:?},\n")).collect();
         let _ = write!(text, "static TEXTS: [&str; {}] = [\n{}];\n\n", texts.len(), texts.concat());
+    }
+    for (number, features) in module.features.iter().enumerate() {
+        let names: Vec<String> = features.names.iter().map(|name| format!("{:?}", feature_name(name))).collect();
+        let _ = write!(
+            text,
+            "#[cfg({WITH_FEATURES})]\ncpufeatures::new!(features_{number}__, {});\n\n\
+             /// Whether the processor has what some functions need.\n#[inline]\nfn has_{number}__() -> bool {{\n    \
+             #[cfg({WITH_FEATURES})]\n    return features_{number}__::get();\n    \
+             #[cfg(not({WITH_FEATURES}))]\n    return false;\n}}\n\n",
+            names.join(", ")
+        );
     }
     for table in &module.tables {
         let _ = write!(

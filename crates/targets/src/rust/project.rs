@@ -14,12 +14,16 @@ use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(4096, COMPILED_LANES).with_nested_rotations();
+const LOWERING: Lowering = Lowering::of(4096, COMPILED_LANES).with_nested_rotations().with_vectors();
 
 /// The modules that crates ship with.
 const HOST: &str = include_str!("../../../../runtime/rust/host.rs");
 const MESSAGE: &str = include_str!("../../../../runtime/rust/message.rs");
 const TEXT: &str = include_str!("../../../../runtime/rust/text.rs");
+
+/// Loads and stores of vector registers, and calls of functions for processors with features, are the only unsafe code.
+const UNSAFE: &str =
+    "#![cfg_attr(not(feature = \"simd\"), forbid(unsafe_code))]\n#![cfg_attr(feature = \"simd\", deny(unsafe_code))]\n";
 
 fn head(options: &Options) -> String {
     format!("// Made by `{}`. Changes here will be lost.\n\n", options.command.replace('\n', " "))
@@ -37,7 +41,7 @@ fn package_name(name: &str, options: &Options) -> String {
 
 fn manifest(name: &str, package: &str, about: &str, dependencies: &str) -> String {
     format!(
-        "[package]\nname = \"{package}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.88\"\ndescription = {about:?}\npublish = false\n\n\
+        "[package]\nname = \"{package}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.89\"\ndescription = {about:?}\npublish = false\n\n\
          [lib]\nname = \"{name}\"\ndoctest = false\n\n{dependencies}"
     )
 }
@@ -122,13 +126,17 @@ pub fn of_operations(
     let lowered = on_all_processors(operations, |(spec, network)| {
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         on_operation(spec, refused);
-        module.map(|module| module::module(&head, &module, true))
+        module.map(|module| (module::module(&head, &module, true), !module.features.is_empty()))
     });
+    let mut has_vectors = false;
     for (printed, (spec, network)) in lowered.into_iter().zip(operations) {
         let own = shape::module_name(spec);
         let file = identifier(&spec.own_name()).to_lowercase();
         match printed {
-            Ok(text) => _ = files.insert(format!("src/{file}_network.rs"), text.into_bytes()),
+            Ok((text, vectors)) => {
+                has_vectors |= vectors;
+                files.insert(format!("src/{file}_network.rs"), text.into_bytes());
+            }
             Err(found) => problems.extend(found),
         }
         files.insert(format!("src/{own}.rs"), shape::operation(&head, spec, network).into_bytes());
@@ -139,7 +147,8 @@ pub fn of_operations(
         return Err(problems);
     }
     let lib = format!(
-        "{head}//! {about}\n\n#![no_std]\n#![forbid(unsafe_code)]\n{NO_LINTS}\n{modules}{types}{}",
+        "{head}//! {about}\n\n#![no_std]\n{}{NO_LINTS}\n{modules}{types}{}",
+        if has_vectors { UNSAFE } else { "#![forbid(unsafe_code)]\n" },
         rustcrypto::root(&traits)
     );
     files.insert("src/lib.rs".into(), lib.into_bytes());
@@ -151,7 +160,10 @@ pub fn of_operations(
     let through_traits = rustcrypto::tests(&specs, &traits, &tested);
     let test = answers::of_operations(&head, &name, operations, known) + &through_traits;
     files.insert("tests/known_answers.rs".into(), test.into_bytes());
-    files.insert("Cargo.toml".into(), manifest(&name, &package, &about, &rustcrypto::manifest(&traits)).into_bytes());
+    files.insert(
+        "Cargo.toml".into(),
+        manifest(&name, &package, &about, &rustcrypto::manifest(&traits, has_vectors)).into_bytes(),
+    );
     let more = rustcrypto::readme(&name, &specs, &traits);
     let types: Vec<String> = specs.iter().map(|spec| shape::type_name(spec)).collect();
     let braces = if let [one] = &types[..] { one.clone() } else { format!("{{{}}}", types.join(", ")) };

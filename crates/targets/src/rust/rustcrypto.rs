@@ -225,14 +225,25 @@ pub(super) fn root(traits: &Traits) -> String {
 }
 
 /// Features and dependencies of a crate.
-pub(super) fn manifest(traits: &Traits) -> String {
+pub(super) fn manifest(traits: &Traits, has_vectors: bool) -> String {
     let crates = traits.crates();
     let mut features = String::new();
     if !crates.is_empty() {
         let named: Vec<String> = crates.iter().map(|known| format!("\"dep:{}\"", known.name())).collect();
         let macs = traits.types.iter().any(|of| matches!(of.does, Does::Tag { .. }));
         let more = if macs { ", \"digest/mac\"" } else { "" };
-        let _ = write!(features, "default = [\"rustcrypto\"]\nrustcrypto = [{}{more}]\n", named.join(", "));
+        let simd = if has_vectors { ", \"simd\"" } else { "" };
+        let _ = write!(features, "default = [\"rustcrypto\"{simd}]\nrustcrypto = [{}{more}]\n", named.join(", "));
+    } else if has_vectors {
+        features.push_str("default = [\"simd\"]\n");
+    }
+    let mut of_processors = "";
+    if has_vectors {
+        features.push_str(
+            "# Instructions that a processor is found to have when the program runs. Without it, no code is unsafe.\n",
+        );
+        features.push_str("simd = [\"dep:cpufeatures\"]\n");
+        of_processors = "\n[target.'cfg(target_arch = \"x86_64\")'.dependencies]\ncpufeatures = { version = \"0.3\", optional = true }\n";
     }
     let mut clears = vec!["\"dep:zeroize\"".to_owned()];
     clears.extend(
@@ -244,7 +255,7 @@ pub(super) fn manifest(traits: &Traits) -> String {
     }
     format!(
         "[features]\n{features}zeroize = [{}]\n\n[dependencies]\n{dependencies}\
-         zeroize = {{ version = \"1\", default-features = false, optional = true }}\n",
+         zeroize = {{ version = \"1\", default-features = false, optional = true }}\n{of_processors}",
         clears.join(", ")
     )
 }

@@ -93,6 +93,7 @@ impl<'a> Code<'a> {
         let base = format!("(local.get ${})", variable.name);
         let mut record = match variable.kind {
             VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => return (Address { base, offset: 0 }, ty),
+            VariableKind::Vector(_) => return (Address { base, offset: 0 }, Type::U8),
             VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => {
                 return (Address { base, offset: 0 }, element);
             }

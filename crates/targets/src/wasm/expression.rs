@@ -71,6 +71,8 @@ impl Code<'_> {
         let name = value(expr.ty);
         match &expr.kind {
             ExprKind::Constant(bits) => constant(*bits, expr.ty),
+            // No program for it has functions for machines with features.
+            ExprKind::Has(_) => constant(0, expr.ty),
             ExprKind::Read(place) => self.scalar(place),
             ExprKind::Element(place, index) => {
                 let (address, ty) = self.element(place, index);

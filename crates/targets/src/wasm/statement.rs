@@ -32,6 +32,8 @@ impl Code<'_> {
                 let (address, ty) = self.element(place, index);
                 self.line(&Self::store(ty, &address, &self.expr(own)));
             }
+            // As `Has` says.
+            Stmt::Vector(_) => {}
             Stmt::StoreWord(place, index, own, order) => self.store_word(place, index, own, *order),
             Stmt::Lanes { lane, count, body } => self.lanes(*lane, *count, body),
             Stmt::Copy { target, at, source, from, count } => self.copy(target, at, source, from, count),

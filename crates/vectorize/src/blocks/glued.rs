@@ -1,8 +1,8 @@
 //! Register assembly: inserts, blends and exclusive-or trees of 128-bit registers. Registers that are put together of
 //! bytes, and sums of registers.
 
-use crate::NotApplicable;
 use super::{BYTES, Block, Plan};
+use crate::NotApplicable;
 use headrace_transform::kernel::{Carry, NodeId, ObjectId, Op};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;

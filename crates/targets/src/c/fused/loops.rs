@@ -12,12 +12,11 @@ use crate::c::kernel::{
     self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, ON_TRIAL, Renamed, Strategy, TabulatedFunction,
     Trials, machine, trial,
 };
-use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::kernel::{Loop, ObjectId};
 use headrace_transform::passes::distribute_recurrence::{self, distribute_recurrence};
 use headrace_transform::passes::extract_reductions::{self, extract_reductions};
-use headrace_transform::passes::select_instructions::{self, Choice, SelectedLoop, select_in_loop};
 use headrace_transform::passes::sink_copies::{self, sink_copies};
+use headrace_vectorize::selection::{self, instructions, selected};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -27,8 +26,8 @@ use std::sync::OnceLock;
 /// iteration.
 pub(super) const TUNED: usize = 4;
 
-/// Nodes of a loop that instructions are looked for in, and that is printed for vectors.
-pub(super) const MOST_NODES: usize = 20_000;
+/// Nodes of a loop that is printed for vectors.
+pub(super) const MOST_NODES: usize = selection::MOST_NODES;
 
 /// Size of iterations in plain C that stand beside faster ones: without them transitions run one after another, and what
 /// goes on between those does not count beside what is so long.
@@ -106,23 +105,6 @@ pub(super) struct Variant {
     pub supported: String,
     /// From how many iterations on it is worth while.
     pub least_iterations: u64,
-}
-
-/// What the instructions of machines mean, read once.
-fn instructions() -> &'static [Description] {
-    static ALL: OnceLock<Vec<Description>> = OnceLock::new();
-    ALL.get_or_init(|| descriptions().unwrap_or_default())
-}
-
-/// A loop with instructions of machines, if there are some for it.
-fn selected(body: &Loop) -> Option<SelectedLoop> {
-    thread_local! {
-        static CHOICE: Option<Choice> = choice(instructions(), |_| true).ok();
-    }
-    CHOICE.with(|choice| {
-        let choice = choice.as_ref()?;
-        select_instructions::PASS.tried(|| select_in_loop(body, &[], choice))
-    })
 }
 
 /// What the functions of a loop are printed into.

@@ -18,9 +18,7 @@ use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use headrace_transform::statements::join_loads;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Why a loop cannot be printed in some way, for readers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotApplicable(pub String);
+pub use headrace_vectorize::NotApplicable;
 
 /// How the tokens of an iteration lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

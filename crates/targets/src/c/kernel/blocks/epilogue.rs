@@ -1,11 +1,11 @@
 //! Epilogue of a block loop: carried values are stored for the next call. What a call leaves for the next one.
 
-use super::plan::{self, BYTES};
 use super::{Names, NotApplicable, Printer};
 use crate::c::kernel::loop_frame::counter_ends;
 use crate::c::kernel::scalar::statements;
 use headrace_source::Span;
 use headrace_transform::kernel::{Carry, Effect, Object, Op, TableId};
+use headrace_vectorize::blocks::{BYTES, Chain};
 use std::fmt::Write as _;
 
 /// The last iteration, for what goes on to the next call.
@@ -54,9 +54,8 @@ impl Printer<'_> {
             let _ = writeln!(text, "    memcpy(&{element}, all_ + 16 * last_, 16); }}");
         }
         let delayed = |one: &&headrace_transform::kernel::Carried| {
-            let own = |delay: &plan::Chain| {
-                delay.object == one.object && (delay.first..delay.first + BYTES).contains(&one.index)
-            };
+            let own =
+                |delay: &Chain| delay.object == one.object && (delay.first..delay.first + BYTES).contains(&one.index);
             self.plan.delays.iter().any(own)
         };
         let mut graph = body.graph.clone();

@@ -2,9 +2,9 @@
 //! begins, or before many calls by a function of its own.
 
 use super::invariants::Once;
-use super::plan::{BYTES, Block};
 use super::{NotApplicable, Printer, shuffle_name};
 use headrace_transform::kernel::{ObjectId, Op};
+use headrace_vectorize::blocks::{BYTES, Block};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

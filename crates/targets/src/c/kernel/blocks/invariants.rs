@@ -8,10 +8,10 @@
 use super::super::Names;
 use super::super::scalar::statements;
 use super::super::words::NotApplicable;
-use super::plan::{BYTES, Plan};
 use headrace_instructions::Description;
 use headrace_source::Span;
 use headrace_transform::kernel::{Effect, NodeId, Object, Op, TableId};
+use headrace_vectorize::blocks::{BYTES, Plan};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

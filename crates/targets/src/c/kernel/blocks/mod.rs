@@ -13,21 +13,20 @@ mod epilogue;
 mod hoisted_registers;
 mod invariants;
 mod multi_buffer;
-mod plan;
 mod previous_iteration;
 mod support;
 
 pub(super) use multi_buffer::many_blocks;
 
-use self::previous_iteration::read_delays;
 use super::Names;
 use super::loop_frame::{CFunction, LoopNames, OPERATION, counter_start};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
-use headrace_instructions::Description;
+use headrace_instructions::{Description, registers};
 use headrace_transform::kernel::{Carry, Evidence, Loop, ObjectId};
-use plan::{BYTES, Block, Operand, Plan};
+use headrace_vectorize::blocks::{BYTES, Block, Operand, Plan};
+use headrace_vectorize::carried_reads::read_delays;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -137,12 +136,7 @@ fn cycles(plan: &Plan, bits: u32) -> f64 {
 }
 
 fn base_features(bits: u32) -> BTreeSet<String> {
-    let names: &[&str] = match bits {
-        128 => &["ssse3", "sse4.1"],
-        256 => &["avx2"],
-        _ => &["avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"],
-    };
-    names.iter().map(|&name| name.to_owned()).collect()
+    registers::features(bits).iter().map(|&name| name.to_owned()).collect()
 }
 
 /// How memory is reached.

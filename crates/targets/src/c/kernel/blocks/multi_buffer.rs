@@ -7,10 +7,10 @@ use super::super::machine::{of_width, supported, usual_costs};
 use super::super::messages::{Gathered, Many, head, leftovers};
 use super::super::words::NotApplicable;
 use super::invariants::Once;
-use super::plan::{BYTES, Block, Plan};
 use super::{Access, Printer};
 use headrace_instructions::Description;
 use headrace_transform::kernel::{Carry, Evidence, Loop, Op};
+use headrace_vectorize::blocks::{BYTES, Block, Plan};
 use std::fmt::Write as _;
 
 /// Prints a loop of which iterations need each other, with so many registers of 128, 256 or 512 bits side by side.

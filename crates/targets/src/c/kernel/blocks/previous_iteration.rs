@@ -1,33 +1,11 @@
 //! Loop-carried reads at distance one, of whole blocks. Blocks that iterations read of the iteration before: in memory
 //! they stand before the block of the iteration, but those before the first iteration lie in the context.
 
-use super::plan::{BYTES, Block};
 use super::{Printer, ports};
-use headrace_transform::kernel::{Carried, Carry, Loop, ObjectId, Op};
-use rustc_hash::FxHashSet;
+use headrace_transform::kernel::ObjectId;
+use headrace_vectorize::blocks::{BYTES, Block};
+use headrace_vectorize::carried_reads::read_delays;
 use std::fmt::Write as _;
-
-/// Elements that an iteration reads and that hold tokens of the iteration before: port and offset of the token, and the
-/// element. Several elements may come to hold the same token without having begun with the same value.
-pub(super) fn read_delays(body: &Loop) -> Vec<(u32, i64, &Carried)> {
-    let read: FxHashSet<(ObjectId, usize)> = body
-        .graph
-        .reachable(body.roots())
-        .into_iter()
-        .filter_map(|id| match body.graph.op(id) {
-            Op::Entry { object, index } => Some((*object, body.graph.constant(*index)? as usize)),
-            _ => None,
-        })
-        .collect();
-    let delayed =
-        body.carried.iter().filter(|one| one.carry == Carry::Delay && read.contains(&(one.object, one.index)));
-    delayed
-        .filter_map(|one| match *body.graph.op(one.next) {
-            Op::Input { port, offset } => Some((port, offset, one)),
-            _ => None,
-        })
-        .collect()
-}
 
 impl Printer<'_> {
     /// Whether blocks of the iteration before are read from memory, but for those that come before the first iteration:

@@ -1,0 +1,767 @@
+//! Block loops in programs: registers of 128 bits, several iterations in a wide register. A function for machines with certain
+//! features that runs iterations of a loop by the plan of [`headrace_vectorize::blocks`].
+//!
+//! What no iteration changes is loaded once a call. Counters are added to in two words of 64 bits at once, and number by number
+//! in the rare group where the low word overflows. Iterations that do not fill a register go through arrays of the function.
+
+use super::kernel::{KernelCode, Values};
+use super::value::Value;
+use super::{Functions, Fused};
+use crate::building::Building;
+use headrace_instructions::{Description, Form, registers};
+use headrace_program::{
+    ByteOrder, CompareOp, Expr, FeatureSet, FeatureSetId, FunctionId, InLlvm, Instruction, Place, Stmt, Type,
+    VariableId, VectorOperand, VectorStmt,
+};
+use headrace_transform::kernel::graph::mask;
+use headrace_transform::kernel::{Carry, Loop, NodeId, Op};
+use headrace_vectorize::NotApplicable;
+use headrace_vectorize::blocks::{BYTES, Block, Chain, Operand, Plan, WORDS};
+use headrace_vectorize::selection::{MOST_NODES, instructions, selected};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// The architecture whose instructions are described.
+pub(super) const ARCHITECTURE: &str = "x86_64";
+
+/// Widths of registers, the fastest first.
+const WIDTHS: &[u32] = &[512, 128];
+
+/// Registers under way at once where iterations do not need each other: so many cover the time that an instruction takes.
+const GROUPS: &[u32] = &[8, 1];
+
+/// The same of wide registers, which a machine has fewer of ready.
+const WIDE_GROUPS: &[u32] = &[4, 1];
+
+/// A function for machines with features.
+pub(super) struct ForFeatures {
+    pub features: FeatureSetId,
+    /// Takes the context and a number of iterations, at least one.
+    pub iterations: FunctionId,
+    /// Only behind another iteration: it reads tokens of the one before.
+    pub not_first: bool,
+}
+
+impl Fused<'_> {
+    /// Functions that run iterations on blocks, the fastest first.
+    pub(super) fn block_loops(
+        &self,
+        body: &Loop,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Vec<ForFeatures> {
+        if !self.vectors || body.graph.len() > MOST_NODES {
+            return Vec::new();
+        }
+        let Some(selected) = selected(body) else { return Vec::new() };
+        let Ok(plan) = Plan::new(&selected.body) else { return Vec::new() };
+        let of = |&bits: &u32| self.block_loop(&plan, bits, building, functions).ok();
+        WIDTHS.iter().filter_map(of).collect()
+    }
+
+    fn block_loop(
+        &self,
+        plan: &Plan<'_>,
+        bits: u32,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Result<ForFeatures, NotApplicable> {
+        possible(plan, bits)?;
+        let values = Values { graph: &plan.graph, objects: &plan.body.objects };
+        let mut printer = BlockCode {
+            code: KernelCode::new(self, building, values, None),
+            fused: self,
+            plan,
+            descriptions: instructions(),
+            bits,
+            features: registers::features(bits).iter().map(|&name| name.to_owned()).collect(),
+            narrow: FxHashMap::default(),
+            fixed: FxHashMap::default(),
+            counters: Vec::new(),
+            chains: Vec::new(),
+            words: Vec::new(),
+            delays: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        };
+        printer.function()?;
+        let BlockCode { code, features, .. } = printer;
+        let KernelCode { mut f, building, .. } = code;
+        let set = FeatureSet { architecture: ARCHITECTURE, names: features.into_iter().collect() };
+        let features = building.features(set);
+        f.features = Some(features);
+        let about = "runs iterations of a loop, a block in each 128 bits of a register";
+        let iterations = functions.add(building, f, "blocks", about, None);
+        Ok(ForFeatures { features, iterations, not_first: plan.reads_before() })
+    }
+}
+
+/// Whether what is here can do all that a plan has.
+fn possible(plan: &Plan<'_>, bits: u32) -> Result<(), NotApplicable> {
+    let refuse = |why: &str| Err(NotApplicable(why.to_owned()));
+    if plan.is_chained() && bits != 128 {
+        return refuse("iterations need each other");
+    }
+    if !plan.delays.is_empty() && bits != 128 {
+        return refuse("a register is needed of the iteration before");
+    }
+    let whole = |ports: &[(u64, u32)]| ports.iter().all(|&(n, width)| n == 0 || width == 8);
+    if !whole(&plan.body.consumes) || !whole(&plan.body.produces) {
+        return refuse("tokens are not bytes");
+    }
+    let rows = plan.body.consumes.iter().chain(&plan.body.produces).any(|&(n, _)| n > 0 && n != BYTES as u64);
+    if bits != 128 && rows {
+        return refuse("an iteration has more than a block of tokens");
+    }
+    if plan.body.counters.iter().any(|counter| counter.step >> 32 != 0) {
+        return refuse("the step of a counter is too large");
+    }
+    let is_token = |id: NodeId| matches!(plan.body.graph.op(id), Op::Input { .. });
+    if plan.body.carried.iter().any(|one| one.carry == Carry::Delay && !is_token(one.next)) && plan.delays.is_empty() {
+        return refuse("what an iteration leaves for the next is no token");
+    }
+    Ok(())
+}
+
+/// A counter: its words, which go on from group to group, and what they were at first.
+struct Counter {
+    low: VariableId,
+    high: VariableId,
+    /// Registers: how far the parts of one are from each other, and two registers of a group.
+    spread: VariableId,
+    next: VariableId,
+}
+
+struct BlockCode<'c, 'a, 'b> {
+    code: KernelCode<'a, 'b>,
+    fused: &'c Fused<'c>,
+    plan: &'a Plan<'a>,
+    descriptions: &'static [Description],
+    bits: u32,
+    features: BTreeSet<String>,
+    /// Registers of 128 bits that hold values.
+    narrow: FxHashMap<NodeId, VariableId>,
+    /// What no iteration changes: invariants and orders of bytes, by what they are.
+    fixed: FxHashMap<Fixed, VariableId>,
+    /// Those that blocks are made of.
+    counters: Vec<Option<Counter>>,
+    chains: Vec<VariableId>,
+    words: Vec<VariableId>,
+    delays: Vec<VariableId>,
+    inputs: Vec<Option<VariableId>>,
+    outputs: Vec<Option<VariableId>>,
+}
+
+/// What a register holds in all iterations.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Fixed {
+    Block(usize),
+    Bytes(Vec<u8>),
+}
+
+/// Where the tokens of a group lie.
+#[derive(Clone, Copy)]
+enum Tokens<'t> {
+    /// At the cursors of ports.
+    AtCursors,
+    /// In arrays of the function, of those ports that take part; those that are read begin with the block before.
+    Padded(&'t [Option<VariableId>], &'t [Option<VariableId>]),
+}
+
+impl BlockCode<'_, '_, '_> {
+    /// Iterations in a register.
+    fn iterations(&self) -> u32 {
+        self.bits / 128
+    }
+
+    /// Bytes before those of the first iteration that are read with them.
+    fn before(&self) -> usize {
+        if self.plan.reads_before() { BYTES } else { 0 }
+    }
+
+    fn function(&mut self) -> Result<(), NotApplicable> {
+        let plan = self.plan;
+        let body = plan.body;
+        let n = self.code.f.scalar_parameter("n_iterations", Type::U32);
+        let inputs = super::loops::cursors(&mut self.code, "in", &body.consumes, |code, port| {
+            code.index(self.fused.fields.inputs[port].first)
+        });
+        let outputs = super::loops::cursors(&mut self.code, "out", &body.produces, |code, port| {
+            let buffer = &self.fused.fields.outputs[port];
+            code.index(buffer.first).plus(code.index(buffer.there))
+        });
+        (self.inputs, self.outputs) = (inputs, outputs);
+        let all = self.code.f.read(n);
+        let all = self.code.f.named("all", all);
+        let ends = self.counters(&all);
+        self.carried_registers();
+        for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
+            match block {
+                Block::Invariant(node) => {
+                    let narrow = self.narrow(*node)?;
+                    let wide = self.widened("fixed", narrow);
+                    self.fixed.insert(Fixed::Block(number), wide);
+                }
+                Block::Shuffle { bytes, .. } => _ = self.bytes("order", order(bytes)),
+                Block::Not(_) => _ = self.bytes("ones", vec![0xff; BYTES]),
+                _ => {}
+            }
+        }
+        let groups = match (plan.is_chained() || !plan.delays.is_empty(), self.bits) {
+            (true, _) => &[1],
+            (false, 128) => GROUPS,
+            (false, _) => WIDE_GROUPS,
+        };
+        for &group in groups {
+            let n_done = group * self.iterations();
+            let outer = self.code.f.take();
+            self.group(group, Tokens::AtCursors)?;
+            let (inputs, outputs) = (self.inputs.clone(), self.outputs.clone());
+            self.code.go_on(n, n_done, body, &inputs, &outputs);
+            self.count_on(&Expr::u32(n_done));
+            let block = self.code.f.restore(outer);
+            let (label, left) = (self.code.f.label(), self.code.f.read(n));
+            self.code.f.push(Stmt::While(label, left.at_least(Expr::u32(n_done)), block));
+        }
+        if self.iterations() > 1 {
+            self.rest(n)?;
+        }
+        self.ends(&ends);
+        Ok(())
+    }
+
+    /// The iterations that are fewer than those of a register.
+    fn rest(&mut self, n: VariableId) -> Result<(), NotApplicable> {
+        let body = self.plan.body;
+        let room = (self.bits / 8) as usize;
+        let outer = self.code.f.take();
+        let left = self.code.f.read(n);
+        let part = left.clone().times(Expr::u32(BYTES as u32));
+        let part = self.code.f.named("part", part);
+        let mut arrays = [Vec::new(), Vec::new()];
+        for (kind, ports) in [&body.consumes, &body.produces].into_iter().enumerate() {
+            for &(tokens, _) in ports {
+                let length = room + if kind == 0 { self.before() } else { 0 };
+                let array = (tokens > 0).then(|| self.code.f.array("padded", Type::U8, length as u32));
+                arrays[kind].push(array);
+            }
+        }
+        let zero = || Expr::u32(0);
+        for (port, array) in arrays[0].iter().enumerate() {
+            let (Some(array), Some(cursor)) = (*array, self.inputs[port]) else { continue };
+            let source = self.code.field(self.fused.fields.inputs[port].tokens);
+            let before = Expr::u32(self.before() as u32);
+            let from = self.code.f.read(cursor).minus(before.clone());
+            let target = Place::variable(array);
+            self.code.f.push(Stmt::Copy { target, at: zero(), source, from, count: part.clone().plus(before) });
+        }
+        self.group(1, Tokens::Padded(&arrays[0], &arrays[1]))?;
+        for (port, array) in arrays[1].iter().enumerate() {
+            let (Some(array), Some(cursor)) = (*array, self.outputs[port]) else { continue };
+            let target = self.code.field(self.fused.fields.outputs[port].tokens);
+            let at = self.code.f.read(cursor);
+            let source = Place::variable(array);
+            self.code.f.push(Stmt::Copy { target, at, source, from: zero(), count: part.clone() });
+        }
+        for cursor in self.inputs.iter().chain(&self.outputs).flatten() {
+            let next = self.code.f.read(*cursor).plus(part.clone());
+            self.code.f.assign(*cursor, next);
+        }
+        self.count_on(&left.clone());
+        let block = self.code.f.restore(outer);
+        let some = Expr::compare(CompareOp::NotEqual, left, zero());
+        self.code.f.push(Stmt::If(some, block, Vec::new()));
+        Ok(())
+    }
+
+    // --- counters ---
+
+    /// Reads counters, and gives what they are after all iterations.
+    fn counters(&mut self, all: &Expr) -> Vec<[Expr; 2]> {
+        let body = self.plan.body;
+        let counted = |n: usize| {
+            let mut live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
+            live.any(|(block, _)| *block == Block::Counter(n))
+        };
+        let counted: Vec<bool> = (0..body.counters.len()).map(counted).collect();
+        let mut ends = Vec::new();
+        for (number, counter) in body.counters.iter().enumerate() {
+            let value = self.code.value_after(&[], counter.start);
+            let width = self.plan.graph.width(counter.start);
+            let value = if value.clean { value } else { value.masked(mask(width)) };
+            let f = &mut self.code.f;
+            let low = f.scalar("low", Type::U64);
+            let high = f.scalar("high", Type::U64);
+            let upper = value.upper();
+            f.assign(low, value.low.to(Type::U64));
+            f.assign(high, upper);
+            let before = [f.read(low), f.read(high)];
+            let (low_end, high_end) = (f.scalar("low_end", Type::U64), f.scalar("high_end", Type::U64));
+            // Below 2^62: there are fewer than 2^30 iterations.
+            let steps = all.clone().to(Type::U64).times(Expr::int(Type::U64, counter.step as u64));
+            f.assign(low_end, before[0].clone().plus(steps));
+            let end = f.read(low_end);
+            let carry = end.clone().less(before[0].clone()).to(Type::U64);
+            f.assign(high_end, before[1].clone().plus(carry));
+            let end = Value::two(end, f.read(high_end), false).masked(mask(width));
+            ends.push([end.low.clone(), end.upper()]);
+            let registers = counted[number].then(|| {
+                let n = u64::from(self.iterations());
+                let step = counter.step as u64;
+                let spread = (0..n).flat_map(|i| [i * step, 0]).collect();
+                let spread = self.quads("spread", spread);
+                let next = self.quads("next", (0..n).flat_map(|_| [n * step, 0]).collect());
+                Counter { low, high, spread, next }
+            });
+            self.counters.push(registers);
+        }
+        ends
+    }
+
+    /// Counters after so many iterations.
+    fn count_on(&mut self, n_done: &Expr) {
+        for (number, counter) in self.counters.iter().enumerate() {
+            let Some(Counter { low, high, .. }) = counter else { continue };
+            let step = Expr::int(Type::U64, self.plan.body.counters[number].step as u64);
+            let f = &mut self.code.f;
+            let before = f.read(*low);
+            let sum = before.clone().plus(n_done.clone().to(Type::U64).times(step));
+            let sum = f.named("sum", sum);
+            let carry = sum.clone().less(before).to(Type::U64);
+            let upper = f.read(*high).plus(carry);
+            f.assign(*high, upper);
+            f.assign(*low, sum);
+        }
+    }
+
+    /// The registers of a counter in a group.
+    fn counted(&mut self, number: usize, group: u32) -> Result<Vec<VariableId>, NotApplicable> {
+        let Some(Counter { low, high, spread, next }) = &self.counters[number] else { return Ok(Vec::new()) };
+        let (low, high, spread, next) = (*low, *high, *spread, *next);
+        let step = self.plan.body.counters[number].step as u64;
+        let n = group * self.iterations();
+        let registers: Vec<VariableId> = (0..group).map(|_| self.code.f.register("count", self.bits)).collect();
+        let (words, upper) = (self.code.f.read(low), self.code.f.read(high));
+        let outer = self.code.f.take();
+        let narrow = self.code.f.register("count", 128);
+        self.vector(VectorStmt::Set { to: narrow, low: words.clone(), high: upper.clone() });
+        let wide = self.widened("count", narrow);
+        self.operation("add64", registers[0], &[wide, spread])?;
+        for pair in registers.windows(2) {
+            self.operation("add64", pair[1], &[pair[0], next])?;
+        }
+        let fast = self.code.f.take();
+        let array = self.code.f.array("numbers", Type::U8, n * BYTES as u32);
+        let place = Place::variable(array);
+        for i in 0..n {
+            let number = self.code.f.named("number", words.clone().plus(Expr::int(Type::U64, u64::from(i) * step)));
+            let carry = number.clone().less(words.clone()).to(Type::U64);
+            let at = i * BYTES as u32;
+            for (at, word) in [(at, number), (at + 8, upper.clone().plus(carry))] {
+                self.code.f.push(Stmt::StoreWord(place.clone(), Expr::u32(at), word, ByteOrder::Little));
+            }
+        }
+        for (i, &to) in registers.iter().enumerate() {
+            let index = Expr::u32(i as u32 * self.bits / 8);
+            self.vector(VectorStmt::Load { to, place: place.clone(), index });
+        }
+        let slow = self.code.f.restore(outer);
+        let most = u64::MAX - u64::from(n) * step;
+        let fits = Expr::compare(CompareOp::LessEqual, words, Expr::int(Type::U64, most));
+        self.code.f.push(Stmt::If(fits, fast, slow));
+        Ok(registers)
+    }
+
+    // --- registers ---
+
+    fn vector(&mut self, statement: VectorStmt) {
+        self.code.f.push(Stmt::Vector(statement));
+    }
+
+    /// An operation that all machines have.
+    fn operation(&mut self, name: &str, to: VariableId, operands: &[VariableId]) -> Result<(), NotApplicable> {
+        let missing = || NotApplicable(format!("there is no operation {name} of registers"));
+        let operation = registers::operation(name).ok_or_else(missing)?;
+        let at = match self.bits {
+            128 => 0,
+            256 => 1,
+            _ => 2,
+        };
+        let llvm = match (&operation.operator, &operation.functions) {
+            (Some(operator), _) => InLlvm::Operator(operator.clone(), operation.lanes),
+            (None, Some(functions)) => InLlvm::Intrinsic(functions[at].clone(), operation.lanes),
+            (None, None) => return Err(missing()),
+        };
+        let intrinsic = operation.intrinsics[at].clone();
+        let instruction = Instruction { name: name.to_owned(), bits: self.bits, intrinsic, llvm };
+        let operands = operands.iter().map(|&register| VectorOperand::Register(register)).collect();
+        let instruction = self.code.building.instruction(instruction);
+        self.vector(VectorStmt::Apply { to, instruction, operands });
+        Ok(())
+    }
+
+    /// An instruction that was selected, in the form of some width.
+    fn instruction(
+        &mut self,
+        description: u32,
+        bits: u32,
+        to: VariableId,
+        operands: Vec<VectorOperand>,
+    ) -> Result<(), NotApplicable> {
+        let described = self.descriptions.get(description as usize);
+        let described = described.ok_or_else(|| NotApplicable("an instruction has no description".into()))?;
+        let form = described.forms.iter().find(|form| form.bits == bits);
+        let form = form.ok_or_else(|| NotApplicable(format!("{} has no form of {bits} bits", described.name)))?;
+        self.features.extend(form.features.iter().cloned());
+        let instruction = self.code.building.instruction(written(&described.name, form)?);
+        self.vector(VectorStmt::Apply { to, instruction, operands });
+        Ok(())
+    }
+
+    /// A register of 128 bits in each part of a wide one.
+    fn widened(&mut self, like: &str, narrow: VariableId) -> VariableId {
+        if self.bits == 128 {
+            return narrow;
+        }
+        let to = self.code.f.register(like, self.bits);
+        self.vector(VectorStmt::Repeat { to, from: narrow });
+        to
+    }
+
+    /// A register with the same sixteen bytes in each part.
+    fn bytes(&mut self, like: &str, bytes: Vec<u8>) -> VariableId {
+        let key = Fixed::Bytes(bytes.clone());
+        if let Some(&known) = self.fixed.get(&key) {
+            return known;
+        }
+        let narrow = self.code.f.register(like, 128);
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let [low, high] = [0, 8].map(|at| Expr::int(Type::U64, word(&bytes[at..at + 8])));
+        self.vector(VectorStmt::Set { to: narrow, low, high });
+        let wide = self.widened(like, narrow);
+        self.fixed.insert(key, wide);
+        wide
+    }
+
+    /// A register of these words of 64 bits.
+    fn quads(&mut self, like: &str, words: Vec<u64>) -> VariableId {
+        let to = self.code.f.register(like, self.bits);
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).map(u64::from).collect();
+        let table = self.code.building.table(like, Type::U8, bytes);
+        self.vector(VectorStmt::Load { to, place: Place::table(table), index: Expr::u32(0) });
+        to
+    }
+
+    /// The register of 128 bits that holds a value which no iteration changes.
+    fn narrow(&mut self, id: NodeId) -> Result<VariableId, NotApplicable> {
+        if let Some(&known) = self.narrow.get(&id) {
+            return Ok(known);
+        }
+        let to = self.code.f.register("key", 128);
+        let graph = &self.plan.graph;
+        match graph.op(id).clone() {
+            Op::Instruction { description, operands } => {
+                let described = self.descriptions.get(description as usize);
+                let described = described.ok_or_else(|| NotApplicable("an instruction has no description".into()))?;
+                let mut taken = Vec::new();
+                for (&operand, of) in operands.iter().zip(&described.operands) {
+                    taken.push(match of.immediate {
+                        true => immediate(graph.constant(operand).unwrap_or(u128::MAX))?,
+                        false => VectorOperand::Register(self.narrow(operand)?),
+                    });
+                }
+                self.instruction(description, 128, to, taken)?;
+            }
+            Op::Concat(parts) => match self.elements(&parts) {
+                Some((place, first)) => {
+                    self.vector(VectorStmt::Load { to, place, index: Expr::u32(first) });
+                }
+                None => self.set(to, id)?,
+            },
+            _ => self.set(to, id)?,
+        }
+        self.narrow.insert(id, to);
+        Ok(to)
+    }
+
+    /// Computes a value in words.
+    fn set(&mut self, to: VariableId, id: NodeId) -> Result<(), NotApplicable> {
+        let graph = &self.plan.graph;
+        if graph.reachable([id]).into_iter().any(|id| matches!(graph.op(id), Op::Instruction { .. })) {
+            return Err(NotApplicable("what instructions give is needed in words".into()));
+        }
+        let value = self.code.value_after(&[], id);
+        let high = value.upper();
+        self.vector(VectorStmt::Set { to, low: value.low.to(Type::U64), high });
+        Ok(())
+    }
+
+    /// Where sixteen neighbouring bytes of an object lie.
+    fn elements(&self, parts: &[NodeId]) -> Option<(Place, u32)> {
+        let graph = &self.plan.graph;
+        let mut found = None;
+        for (at, &part) in parts.iter().rev().enumerate() {
+            let Op::Entry { object, index } = *graph.op(part) else { return None };
+            let index = graph.constant(index)?;
+            let (of, first) = *found.get_or_insert((object, index));
+            if graph.width(part) != 8 || of != object || index != first + at as u128 {
+                return None;
+            }
+        }
+        let (object, first) = found?;
+        let field = *self.fused.fields.objects.get(object.0 as usize)?;
+        (parts.len() == BYTES).then_some((self.code.field(field?), first as u32))
+    }
+
+    /// Registers that go from iteration to iteration.
+    fn carried_registers(&mut self) {
+        let plan = self.plan;
+        for chain in &plan.chains {
+            let to = self.code.f.register("chain", self.bits);
+            self.load_block(to, chain.object.0, chain.first);
+            self.chains.push(to);
+        }
+        for words in &plan.words {
+            let to = self.code.f.register("words", self.bits);
+            let mut halves = [0, 2].map(|at| {
+                let half = [words.places[at], words.places[at + 1]];
+                half.map(|place| match place {
+                    Some((object, index)) => self.code.element(object, Expr::u32(index as u32)).low.to(Type::U64),
+                    None => Expr::int(Type::U64, 0),
+                })
+            });
+            let mut half = |at: usize| {
+                let [low, high] = std::mem::replace(&mut halves[at], [0, 0].map(|n| Expr::int(Type::U64, n)));
+                super::value::or(low, high.shifted_left(32))
+            };
+            let (low, high) = (half(0), half(1));
+            self.vector(VectorStmt::Set { to, low, high });
+            self.words.push(to);
+        }
+        for delay in &plan.delays {
+            let to = self.code.f.register("ahead", self.bits);
+            self.load_block(to, delay.object.0, delay.first);
+            self.delays.push(to);
+        }
+    }
+
+    fn load_block(&mut self, to: VariableId, object: u32, first: usize) {
+        match self.fused.fields.objects.get(object as usize) {
+            Some(&Some(field)) => {
+                let place = self.code.field(field);
+                self.vector(VectorStmt::Load { to, place, index: Expr::u32(first as u32) });
+            }
+            _ => self.code.refuse("what goes from iteration to iteration is kept nowhere"),
+        }
+    }
+
+    // --- iterations ---
+
+    /// So many registers of iterations, side by side.
+    fn group(&mut self, group: u32, tokens: Tokens<'_>) -> Result<(), NotApplicable> {
+        let plan = self.plan;
+        let mut counts = Vec::new();
+        for number in 0..plan.body.counters.len() {
+            counts.push(self.counted(number, group)?);
+        }
+        let mut found: FxHashMap<(usize, u32), VariableId> = FxHashMap::default();
+        for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
+            for turn in 0..group {
+                let r = |found: &FxHashMap<(usize, u32), VariableId>, other: usize| found[&(other, turn)];
+                let known = match block {
+                    Block::Invariant(_) => Some(self.fixed[&Fixed::Block(number)]),
+                    Block::Counter(n) => Some(counts[*n][turn as usize]),
+                    Block::Chain(k) => Some(self.chains[*k]),
+                    Block::Words(k) => Some(self.words[*k]),
+                    Block::Delay(k) => Some(self.delays[*k]),
+                    _ => None,
+                };
+                if let Some(known) = known {
+                    found.insert((number, turn), known);
+                    continue;
+                }
+                let to = self.code.f.register("r", self.bits);
+                match block {
+                    Block::Load { port, first } => self.load(to, *port as usize, *first, turn, tokens),
+                    Block::Shuffle { from, bytes } => {
+                        let order = self.bytes("order", order(bytes));
+                        self.operation("shuffle", to, &[r(&found, *from), order])?;
+                    }
+                    Block::Not(a) => {
+                        let ones = self.bytes("ones", vec![0xff; BYTES]);
+                        self.operation("xor", to, &[r(&found, *a), ones])?;
+                    }
+                    Block::And(a, b) => self.operation("and", to, &[r(&found, *a), r(&found, *b)])?,
+                    Block::Or(a, b) => self.operation("or", to, &[r(&found, *a), r(&found, *b)])?,
+                    Block::Xor(a, b) => self.operation("xor", to, &[r(&found, *a), r(&found, *b)])?,
+                    Block::Instruction { description, operands } => {
+                        let mut taken = Vec::new();
+                        for operand in operands {
+                            taken.push(match operand {
+                                Operand::Block(block) => VectorOperand::Register(r(&found, *block)),
+                                Operand::Immediate(value) => immediate(*value)?,
+                            });
+                        }
+                        self.instruction(*description, self.bits, to, taken)?;
+                    }
+                    Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) | Block::Words(_) | Block::Delay(_) => {}
+                }
+                found.insert((number, turn), to);
+            }
+        }
+        for &(port, first, block) in &plan.outputs {
+            for turn in 0..group {
+                self.store(found[&(block, turn)], port as usize, first, turn, tokens);
+            }
+        }
+        // All of them change at once.
+        let chains = plan.chains.iter().map(|chain| chain.next).zip(self.chains.clone());
+        let words = plan.words.iter().map(|words| words.next).zip(self.words.clone());
+        let delays = plan.delays.iter().map(|delay| delay.next).zip(self.delays.clone());
+        let moves: Vec<(VariableId, VariableId)> =
+            chains.chain(words).chain(delays).map(|(next, to)| (found[&(next, group - 1)], to)).collect();
+        let is_carried = |register: VariableId| moves.iter().any(|(_, to)| *to == register);
+        let mut apart = Vec::new();
+        for &(from, to) in &moves {
+            let from = if is_carried(from) && from != to {
+                let copy = self.code.f.register("copy", self.bits);
+                self.vector(VectorStmt::Move { to: copy, from });
+                copy
+            } else {
+                from
+            };
+            apart.push((from, to));
+        }
+        for (from, to) in apart.into_iter().filter(|(from, to)| from != to) {
+            self.vector(VectorStmt::Move { to, from });
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, to: VariableId, port: usize, first: i64, turn: u32, tokens: Tokens<'_>) {
+        let row = self.plan.body.consumes[port].0 as i64;
+        let at = row * i64::from(turn * self.iterations()) + first;
+        let (place, index) = match tokens {
+            Tokens::Padded(arrays, _) => match arrays[port] {
+                Some(array) => (Place::variable(array), Expr::u32((at + self.before() as i64) as u32)),
+                None => return,
+            },
+            Tokens::AtCursors => {
+                let cursor = self.inputs[port].map_or(Expr::u32(0), |cursor| self.code.f.read(cursor));
+                let index = match at < 0 {
+                    true => cursor.minus(Expr::u32(at.unsigned_abs() as u32)),
+                    false => cursor.plus(Expr::u32(at as u32)),
+                };
+                (self.code.field(self.fused.fields.inputs[port].tokens), index)
+            }
+        };
+        self.vector(VectorStmt::Load { to, place, index });
+    }
+
+    fn store(&mut self, from: VariableId, port: usize, first: u64, turn: u32, tokens: Tokens<'_>) {
+        let row = self.plan.body.produces[port].0;
+        let at = Expr::u32((row * u64::from(turn * self.iterations()) + first) as u32);
+        let (place, index) = match tokens {
+            Tokens::Padded(_, arrays) => match arrays[port] {
+                Some(array) => (Place::variable(array), at),
+                None => return,
+            },
+            Tokens::AtCursors => {
+                let cursor = self.outputs[port].map_or(Expr::u32(0), |cursor| self.code.f.read(cursor));
+                (self.code.field(self.fused.fields.outputs[port].tokens), cursor.plus(at))
+            }
+        };
+        self.vector(VectorStmt::Store { place, index, from });
+    }
+
+    // --- what is left for the next call ---
+
+    fn ends(&mut self, ends: &[[Expr; 2]]) {
+        let plan = self.plan;
+        let body = plan.body;
+        for one in &body.carried {
+            let Carry::Counter { counter, lo } = one.carry else { continue };
+            let width = self.code.object(one.object).width;
+            let value = bits_of(&ends[counter], lo, width);
+            let object = one.object;
+            self.code.store(object, Expr::u32(one.index as u32), Value::one(value, false).masked(mask(width)));
+        }
+        for (k, chain) in plan.chains.iter().enumerate() {
+            self.store_block(self.chains[k], chain.object.0, chain.first);
+        }
+        for (k, delay) in plan.delays.iter().enumerate() {
+            self.store_block(self.delays[k], delay.object.0, delay.first);
+        }
+        for (k, words) in plan.words.iter().enumerate() {
+            let array = self.code.f.array("left", Type::U8, BYTES as u32);
+            let place = Place::variable(array);
+            self.vector(VectorStmt::Store { place: place.clone(), index: Expr::u32(0), from: self.words[k] });
+            for (lane, at) in words.places.iter().enumerate().take(WORDS) {
+                let Some((object, index)) = *at else { continue };
+                let word = Expr::word(place.clone(), Expr::u32(4 * lane as u32), ByteOrder::Little, Type::U32);
+                self.code.store(object, Expr::u32(index as u32), Value::one(word, true));
+            }
+        }
+        self.last_tokens();
+    }
+
+    /// Stores what the last iteration leaves of its tokens: cursors stand behind these.
+    fn last_tokens(&mut self) {
+        let plan = self.plan;
+        for one in plan.body.carried.iter().filter(|one| one.carry == Carry::Delay) {
+            let in_register =
+                |delay: &Chain| delay.object == one.object && (delay.first..delay.first + BYTES).contains(&one.index);
+            if plan.delays.iter().any(in_register) {
+                continue;
+            }
+            let Op::Input { port, offset } = *plan.body.graph.op(one.next) else { continue };
+            let port = port as usize;
+            let Some(cursor) = self.inputs[port] else { continue };
+            let behind = plan.body.consumes[port].0 as i64 - offset;
+            let at = self.code.f.read(cursor).minus(Expr::u32(behind as u32));
+            let place = self.code.field(self.fused.fields.inputs[port].tokens);
+            let token = Expr::element(place, at, Type::U8).to(Type::U32);
+            self.code.store(one.object, Expr::u32(one.index as u32), Value::one(token, true));
+        }
+    }
+
+    fn store_block(&mut self, from: VariableId, object: u32, first: usize) {
+        if let Some(&Some(field)) = self.fused.fields.objects.get(object as usize) {
+            let place = self.code.field(field);
+            self.vector(VectorStmt::Store { place, index: Expr::u32(first as u32), from });
+        }
+    }
+}
+
+/// Which bytes go where, as an instruction takes it: from 128 on a byte is 0.
+fn order(bytes: &[Option<u8>; BYTES]) -> Vec<u8> {
+    bytes.iter().map(|at| at.unwrap_or(128)).collect()
+}
+
+fn immediate(value: u128) -> Result<VectorOperand, NotApplicable> {
+    let value =
+        u8::try_from(value).map_err(|_| NotApplicable("a constant of an instruction has more than 8 bits".into()))?;
+    Ok(VectorOperand::Immediate(value))
+}
+
+/// An instruction as languages write it.
+fn written(name: &str, form: &Form) -> Result<Instruction, NotApplicable> {
+    let llvm = match (&form.operator, &form.llvm) {
+        (Some(operator), _) => InLlvm::Operator(operator.clone(), form.lanes),
+        (None, Some(function)) => InLlvm::Intrinsic(function.clone(), form.lanes),
+        (None, None) => return Err(NotApplicable(format!("languages have no name for {name}"))),
+    };
+    Ok(Instruction { name: name.to_owned(), bits: form.bits, intrinsic: form.intrinsic.clone(), llvm })
+}
+
+/// Some bits of two words, in the type that values of so many are computed in.
+fn bits_of(words: &[Expr; 2], lo: u32, width: u32) -> Expr {
+    let [low, high] = words.clone();
+    let word = match lo {
+        0 => low,
+        64.. => high.shifted_right(lo - 64),
+        _ if lo + width <= 64 => low.shifted_right(lo),
+        _ => super::value::or(low.shifted_right(lo), high.shifted_left(64 - lo)),
+    };
+    word.to(super::value::word_type(width))
+}

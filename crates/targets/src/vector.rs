@@ -1,0 +1,57 @@
+//! Vector registers of x86-64 in C and in the languages that took its intrinsic functions: what types and functions are called.
+//! Rust has the names of C, so that printers of both take them from here.
+
+use headrace_program::{Instruction, Module, VectorOperand};
+
+/// The type of a register of so many bits.
+pub(crate) fn register_type(bits: u32) -> String {
+    format!("__m{bits}i")
+}
+
+/// What names of functions on whole registers begin with, and what they end with.
+fn affixes(bits: u32) -> (&'static str, &'static str) {
+    match bits {
+        128 => ("_mm", "si128"),
+        256 => ("_mm256", "si256"),
+        _ => ("_mm512", "si512"),
+    }
+}
+
+/// The function that loads a register from memory.
+pub(crate) fn load(bits: u32) -> String {
+    let (prefix, suffix) = affixes(bits);
+    format!("{prefix}_loadu_{suffix}")
+}
+
+/// The function that stores a register to memory.
+pub(crate) fn store(bits: u32) -> String {
+    let (prefix, suffix) = affixes(bits);
+    format!("{prefix}_storeu_{suffix}")
+}
+
+/// A register of 128 bits in each part of a register of so many.
+pub(crate) fn repeat(bits: u32, from: &str) -> String {
+    match bits {
+        128 => from.to_owned(),
+        256 => format!("_mm256_broadcastsi128_si256({from})"),
+        _ => format!("_mm512_broadcast_i32x4({from})"),
+    }
+}
+
+/// A call of an instruction; `name` says what registers are called.
+pub(crate) fn apply(
+    module: &Module,
+    instruction: u32,
+    operands: &[VectorOperand],
+    name: impl Fn(headrace_program::VariableId) -> String,
+) -> String {
+    let intrinsic = module.instructions.get(instruction as usize).map_or("", |Instruction { intrinsic, .. }| intrinsic);
+    let operands: Vec<String> = operands
+        .iter()
+        .map(|operand| match operand {
+            VectorOperand::Register(register) => name(*register),
+            VectorOperand::Immediate(value) => value.to_string(),
+        })
+        .collect();
+    format!("{intrinsic}({})", operands.join(", "))
+}

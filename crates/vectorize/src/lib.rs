@@ -1,0 +1,16 @@
+//! Vectorisation: loops on vector registers of machines, in no language. Which registers an iteration computes, with which
+//! instructions and from what, is settled here; printers of languages, and the lowering to programs, write it down.
+//!
+//! | file | what is settled there |
+//! | --- | --- |
+//! | `blocks` | iterations that work on registers of 128 bits, a block of a cipher in each |
+//! | `carried_reads` | tokens of the iteration before that an iteration reads |
+//! | `selection` | loops with the instructions of machines in the place of what these compute |
+
+pub mod blocks;
+pub mod carried_reads;
+pub mod selection;
+
+/// Why a loop cannot be done in some way, for readers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotApplicable(pub String);

@@ -166,6 +166,7 @@ impl Printer<'_> {
                 format!("{} = v128({}, {})", self.name(*to), self.expr(low), self.expr(high))
             }
             VectorStmt::Repeat { to, from } => format!("{} = repeat {}", self.name(*to), self.name(*from)),
+            VectorStmt::Part { to, from, part } => format!("{} = part {part} of {}", self.name(*to), self.name(*from)),
             VectorStmt::Move { to, from } => format!("{} = {}", self.name(*to), self.name(*from)),
             VectorStmt::Apply { to, instruction, operands } => {
                 let operands: Vec<String> = operands

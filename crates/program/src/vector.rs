@@ -37,8 +37,8 @@ pub struct Instruction {
     pub bits: u32,
     /// The intrinsic function of C, which Rust has under the same name.
     pub intrinsic: String,
-    /// In LLVM.
-    pub llvm: InLlvm,
+    /// In LLVM, where it has something for it.
+    pub llvm: Option<InLlvm>,
 }
 
 /// What an instruction takes.
@@ -88,6 +88,15 @@ pub enum VectorStmt {
         /// That of 128 bits.
         from: VariableId,
     },
+    /// A part of a register of 128 bits or more: as the register itself, or as the lowest part of a wider one that is 0 above.
+    Part {
+        /// What is given the part: of 128 bits, or wider than `from`, which has 128 bits then.
+        to: VariableId,
+        /// What has it.
+        from: VariableId,
+        /// Which, the lowest first; 0 where `to` is wider.
+        part: u8,
+    },
     /// A register of the same width.
     Move {
         /// What is given the value.
@@ -113,6 +122,7 @@ impl VectorStmt {
             VectorStmt::Load { to, .. }
             | VectorStmt::Set { to, .. }
             | VectorStmt::Repeat { to, .. }
+            | VectorStmt::Part { to, .. }
             | VectorStmt::Move { to, .. }
             | VectorStmt::Apply { to, .. } => Some(*to),
             VectorStmt::Store { .. } => None,
@@ -123,9 +133,10 @@ impl VectorStmt {
     pub fn operands(&self) -> Vec<VariableId> {
         match self {
             VectorStmt::Load { .. } | VectorStmt::Set { .. } => Vec::new(),
-            VectorStmt::Store { from, .. } | VectorStmt::Repeat { from, .. } | VectorStmt::Move { from, .. } => {
-                vec![*from]
-            }
+            VectorStmt::Store { from, .. }
+            | VectorStmt::Repeat { from, .. }
+            | VectorStmt::Part { from, .. }
+            | VectorStmt::Move { from, .. } => vec![*from],
             VectorStmt::Apply { operands, .. } => {
                 let registers = operands.iter().filter_map(|operand| match operand {
                     VectorOperand::Register(register) => Some(*register),

@@ -503,6 +503,13 @@ impl Checker<'_> {
                     self.problem("what is repeated is not of 128 bits");
                 }
             }
+            VectorStmt::Part { to, from, part } => {
+                let (to, from) = (self.width(*to), self.width(*from));
+                let is_part = to == 128 && u32::from(*part) * 128 < from || from == 128 && to > 128 && *part == 0;
+                if !is_part {
+                    self.problem("a part of a register is none");
+                }
+            }
             VectorStmt::Move { to, from } => {
                 if self.width(*from) != self.width(*to) {
                     self.problem("a move changes the width");

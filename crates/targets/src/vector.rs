@@ -38,6 +38,17 @@ pub(crate) fn repeat(bits: u32, from: &str) -> String {
     }
 }
 
+/// A part of a register of 128 bits or more, or a register of 128 bits as the lowest part of a wide one.
+pub(crate) fn part(to: u32, bits: u32, from: &str, part: u8) -> String {
+    match (to, bits) {
+        (128, 128) => from.to_owned(),
+        (128, 256) => format!("_mm256_extracti128_si256({from}, {part})"),
+        (128, _) => format!("_mm512_extracti32x4_epi32({from}, {part})"),
+        (256, _) => format!("_mm256_zextsi128_si256({from})"),
+        _ => format!("_mm512_zextsi128_si512({from})"),
+    }
+}
+
 /// A call of an instruction; `name` says what registers are called.
 pub(crate) fn apply(
     module: &Module,

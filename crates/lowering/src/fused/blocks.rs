@@ -5,13 +5,14 @@
 //! in the rare group where the low word overflows. Iterations that do not fill a register go through arrays of the function.
 
 use super::kernel::{KernelCode, Values};
+use super::registers::{ARCHITECTURE, immediate, written};
 use super::value::Value;
 use super::{Functions, Fused};
 use crate::building::Building;
-use headrace_instructions::{Description, Form, registers};
+use headrace_instructions::{Description, registers};
 use headrace_program::{
-    ByteOrder, CompareOp, Expr, FeatureSet, FeatureSetId, FunctionId, InLlvm, Instruction, Place, Stmt, Type,
-    VariableId, VectorOperand, VectorStmt,
+    ByteOrder, CompareOp, Expr, FeatureSet, FeatureSetId, FunctionId, Place, Stmt, Type, VariableId, VectorOperand,
+    VectorStmt,
 };
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Carry, Loop, NodeId, Op};
@@ -20,9 +21,6 @@ use headrace_vectorize::blocks::{BYTES, Block, Chain, Operand, Plan, WORDS};
 use headrace_vectorize::selection::{MOST_NODES, instructions, selected};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-
-/// The architecture whose instructions are described.
-pub(super) const ARCHITECTURE: &str = "x86_64";
 
 /// Widths of registers, the fastest first.
 const WIDTHS: &[u32] = &[512, 128];
@@ -57,6 +55,23 @@ impl Fused<'_> {
         let Ok(plan) = Plan::new(&selected.body) else { return Vec::new() };
         let of = |&bits: &u32| self.block_loop(&plan, bits, building, functions).ok();
         WIDTHS.iter().filter_map(of).collect()
+    }
+
+    /// The same for one width, of a loop that need not have anything for which instructions are selected.
+    ///
+    /// # Errors
+    ///
+    /// What is no block in it.
+    pub(super) fn blocks_of_width(
+        &self,
+        body: &Loop,
+        bits: u32,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Result<ForFeatures, NotApplicable> {
+        let selected = selected(body);
+        let body = selected.as_ref().map_or(body, |selected| &selected.body);
+        self.block_loop(&Plan::new(body)?, bits, building, functions)
     }
 
     fn block_loop(
@@ -375,29 +390,11 @@ impl BlockCode<'_, '_, '_> {
     // --- registers ---
 
     fn vector(&mut self, statement: VectorStmt) {
-        self.code.f.push(Stmt::Vector(statement));
+        self.code.vector(statement);
     }
 
-    /// An operation that all machines have.
     fn operation(&mut self, name: &str, to: VariableId, operands: &[VariableId]) -> Result<(), NotApplicable> {
-        let missing = || NotApplicable(format!("there is no operation {name} of registers"));
-        let operation = registers::operation(name).ok_or_else(missing)?;
-        let at = match self.bits {
-            128 => 0,
-            256 => 1,
-            _ => 2,
-        };
-        let llvm = match (&operation.operator, &operation.functions) {
-            (Some(operator), _) => InLlvm::Operator(operator.clone(), operation.lanes),
-            (None, Some(functions)) => InLlvm::Intrinsic(functions[at].clone(), operation.lanes),
-            (None, None) => return Err(missing()),
-        };
-        let intrinsic = operation.intrinsics[at].clone();
-        let instruction = Instruction { name: name.to_owned(), bits: self.bits, intrinsic, llvm };
-        let operands = operands.iter().map(|&register| VectorOperand::Register(register)).collect();
-        let instruction = self.code.building.instruction(instruction);
-        self.vector(VectorStmt::Apply { to, instruction, operands });
-        Ok(())
+        self.code.of_registers(name, self.bits, to, operands)
     }
 
     /// An instruction that was selected, in the form of some width.
@@ -413,19 +410,14 @@ impl BlockCode<'_, '_, '_> {
         let form = described.forms.iter().find(|form| form.bits == bits);
         let form = form.ok_or_else(|| NotApplicable(format!("{} has no form of {bits} bits", described.name)))?;
         self.features.extend(form.features.iter().cloned());
-        let instruction = self.code.building.instruction(written(&described.name, form)?);
+        let instruction = self.code.building.instruction(written(&described.name, form));
         self.vector(VectorStmt::Apply { to, instruction, operands });
         Ok(())
     }
 
     /// A register of 128 bits in each part of a wide one.
     fn widened(&mut self, like: &str, narrow: VariableId) -> VariableId {
-        if self.bits == 128 {
-            return narrow;
-        }
-        let to = self.code.f.register(like, self.bits);
-        self.vector(VectorStmt::Repeat { to, from: narrow });
-        to
+        self.code.repeated(like, self.bits, narrow)
     }
 
     /// A register with the same sixteen bytes in each part.
@@ -736,22 +728,6 @@ impl BlockCode<'_, '_, '_> {
 /// Which bytes go where, as an instruction takes it: from 128 on a byte is 0.
 fn order(bytes: &[Option<u8>; BYTES]) -> Vec<u8> {
     bytes.iter().map(|at| at.unwrap_or(128)).collect()
-}
-
-fn immediate(value: u128) -> Result<VectorOperand, NotApplicable> {
-    let value =
-        u8::try_from(value).map_err(|_| NotApplicable("a constant of an instruction has more than 8 bits".into()))?;
-    Ok(VectorOperand::Immediate(value))
-}
-
-/// An instruction as languages write it.
-fn written(name: &str, form: &Form) -> Result<Instruction, NotApplicable> {
-    let llvm = match (&form.operator, &form.llvm) {
-        (Some(operator), _) => InLlvm::Operator(operator.clone(), form.lanes),
-        (None, Some(function)) => InLlvm::Intrinsic(function.clone(), form.lanes),
-        (None, None) => return Err(NotApplicable(format!("languages have no name for {name}"))),
-    };
-    Ok(Instruction { name: name.to_owned(), bits: form.bits, intrinsic: form.intrinsic.clone(), llvm })
 }
 
 /// Some bits of two words, in the type that values of so many are computed in.

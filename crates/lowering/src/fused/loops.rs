@@ -1,8 +1,9 @@
 //! Loops: functions that run iterations, and how many iterations there are to run.
 
-use super::blocks::{ARCHITECTURE, ForFeatures};
+use super::blocks::ForFeatures;
 use super::kernel::{KernelCode, Values};
 use super::lanes::SideBySide;
+use super::registers::ARCHITECTURE;
 use super::value::{Value, or};
 use super::{Functions, Fused};
 use crate::building::Building;
@@ -19,6 +20,7 @@ use headrace_transform::passes::pass::BlockRef;
 use headrace_transform::passes::peel_first_iteration::{self, Settled, peel_first_iteration};
 use headrace_transform::passes::pipelines::{Demand, SCALAR_ITERATION, SCALAR_LOOP};
 use headrace_transform::statements::{Iterations, Kept};
+use headrace_vectorize::selection::MOST_NODES;
 
 /// Most iterations that are run at once.
 const MOST: u64 = 1 << 30;
@@ -50,12 +52,9 @@ struct Run {
 impl Fused<'_> {
     /// The functions that run a loop.
     fn run_of(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Run {
-        let mut for_features = self.block_loops(body, building, functions);
+        let for_features = self.for_features(body, building, functions);
         let better = SCALAR_LOOP.on_loop(body, &self.demands(body, false));
         let body = better.as_ref().unwrap_or(body);
-        if for_features.is_empty() {
-            for_features = self.wide_lanes(body, building, functions);
-        }
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, None, body, building, functions));
         let iterations = self.iterations(body, lanes.as_slice(), None, building, functions);
         let peeled = || peel_first_iteration::PASS.tried(|| peel_first_iteration(body));
@@ -65,6 +64,23 @@ impl Fused<'_> {
             (self.iterations(&body, &[], None, building, functions), self.behind(values, &behind, building, functions))
         });
         Run { iterations, others, for_features }
+    }
+
+    /// Functions that run iterations on machines with features, the fastest first.
+    fn for_features(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Vec<ForFeatures> {
+        if !self.vectors || body.graph.len() > MOST_NODES {
+            return Vec::new();
+        }
+        let blocks = self.block_loops(body, building, functions);
+        if !blocks.is_empty() {
+            return blocks;
+        }
+        let products = self.product_loops(body, building, functions);
+        if !products.is_empty() {
+            return products;
+        }
+        let better = SCALAR_LOOP.on_loop(body, &self.demands(body, false));
+        self.wide_lanes(better.as_ref().unwrap_or(body), building, functions)
     }
 
     /// Functions that run iterations side by side on machines whose vectors are wider than those that all have.
@@ -108,7 +124,7 @@ impl Fused<'_> {
 
     /// A function that runs so many iterations, for machines with features, if some are given: tokens of the last are at the end
     /// of those of all.
-    fn iterations(
+    pub(super) fn iterations(
         &self,
         body: &Loop,
         lanes: &[SideBySide],

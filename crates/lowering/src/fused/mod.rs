@@ -16,6 +16,8 @@
 //! | `value`, `wide` | nodes as expressions, of up to 64 bits and of up to 128 |
 //! | `loops` | iterations, and how many there are |
 //! | `blocks` | iterations on vector registers, for machines that have them |
+//! | `products` | product recurrences by powers of the multiplier |
+//! | `registers` | the instructions of these by name |
 //! | `lanes`, `lane_pieces` | iterations side by side |
 //! | `states` | decisions, and which state is next |
 //! | `leave` | the state of the automaton as that of the network |
@@ -28,6 +30,8 @@ mod layout;
 mod leave;
 mod loops;
 mod ports;
+mod products;
+mod registers;
 mod states;
 mod value;
 mod wide;

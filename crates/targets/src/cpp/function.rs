@@ -317,6 +317,7 @@ impl Braces for Printer<'_> {
                 format!("_mm_set_epi64x({}, {})", word(high), word(low))
             }
             VectorStmt::Repeat { to, from } => vector::repeat(bits(*to), &own(*from)),
+            VectorStmt::Part { to, from, part } => vector::part(bits(*to), bits(*from), &own(*from), *part),
             VectorStmt::Move { from, .. } => own(*from),
             VectorStmt::Apply { instruction, operands, .. } => vector::apply(scope.module, *instruction, operands, own),
         };

@@ -263,6 +263,7 @@ impl Printer<'_> {
                 format!("_mm_set_epi64x({} as i64, {} as i64)", scope.operand(high), scope.operand(low))
             }
             VectorStmt::Repeat { to, from } => vector::repeat(bits(*to), &own(*from)),
+            VectorStmt::Part { to, from, part } => vector::part(bits(*to), bits(*from), &own(*from), *part),
             VectorStmt::Move { from, .. } => own(*from),
             VectorStmt::Apply { instruction, operands, .. } => vector::apply(scope.module, *instruction, operands, own),
         };

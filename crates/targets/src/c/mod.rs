@@ -20,6 +20,7 @@ mod functions;
 pub mod fused;
 mod inlined;
 pub mod kernel;
+mod layout;
 mod names;
 pub mod natives;
 mod network;
@@ -28,6 +29,7 @@ pub mod project;
 mod scheduler;
 pub mod small;
 mod statement;
+mod text;
 pub(crate) mod toolchain;
 mod usual;
 
@@ -36,6 +38,7 @@ pub use network::is_profiled;
 pub use project::Dialect;
 
 use crate::automata::Automata;
+use crate::project::Notes;
 use headrace_ir::{Mapping, Network};
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::Automaton;
@@ -110,6 +113,8 @@ pub struct Options {
     pub fused: bool,
     /// Where automata that were found are kept for other targets; `None`: nowhere.
     pub automata: Option<Automata>,
+    /// Where what there is to say about a project goes.
+    pub notes: Notes,
     /// Where loops are tried before it is settled how they are printed; `None`: estimates settle it.
     pub trials: Option<Arc<dyn kernel::Trials>>,
     /// Bytes of C of a network that runs as its control automaton: of what makes it faster, as much is printed.
@@ -154,6 +159,7 @@ impl Default for Options {
             mapping: None,
             fused: true,
             automata: None,
+            notes: Notes::default(),
             trials: None,
             most_text: fused::MOST_NETWORK_BYTES,
             device: None,

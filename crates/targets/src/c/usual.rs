@@ -8,6 +8,7 @@ use super::code::Code;
 use super::code::node::Node;
 use super::code::value::{Kind, Value, shifts_too_far};
 use super::ctype::Repr;
+use super::text::{Declared, text};
 use headrace_analysis::ranges::{Interval, usual_count, with_counts_up_to};
 use headrace_ir::{ExprKind, Int};
 
@@ -66,7 +67,7 @@ impl Code<'_> {
             Kind::Real | Kind::Text => return None,
         };
         let name = self.temporary("usual");
-        self.line(&format!("{ty} {name};"));
+        self.line(text![ty, " ", Declared(&name), ";"]);
         self.branches(&name, &condition, [yes, no]);
         Some(Value::primary(name, kind))
     }

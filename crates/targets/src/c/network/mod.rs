@@ -162,6 +162,7 @@ pub fn print(
                 let name = names.fresh(&format!("{}_fire", text.prefix));
                 let printed = scheduler(&plans[actor_at], &name, &wiring, &text.initializers, &text.actions);
                 text.scheduler_text.push_str(&printed.text);
+                text.scheduler_names.extend(printed.names);
                 text.schedulers.insert(wiring, (name.clone(), printed.stops));
                 (name, printed.stops)
             }
@@ -170,19 +171,19 @@ pub fn print(
     }
     let mut declarations = String::new();
     let mut definitions = String::new();
+    let mut names_used = FxHashSet::default();
     declarations.push_str(&writer.ring_text);
     for (plan, text) in plans.iter().zip(&mut actors) {
         text.types = actor_types(plan, options);
         declarations.push_str(&text.types);
-        definitions.push_str(&text.functions.called_by(&text.scheduler_text));
+        definitions.push_str(&text.functions.called_by(&mut text.scheduler_names));
+        names_used.extend(text.scheduler_names.drain());
         definitions.push_str(&text.scheduler_text);
         definitions.push_str(&actor_init(plan));
     }
     writer.context(&plans, &mut declarations);
     writer.functions(&plans, &instance_runs, &mut declarations, &mut definitions);
-    let words: FxHashSet<&str> = super::code::words_of(&definitions).collect();
-    let tables = tables.definitions.into_iter().filter(|(name, _)| words.contains(name.as_str()));
-    let definitions = tables.map(|(_, definition)| definition).collect::<String>() + &definitions;
+    let definitions = tables.named(&names_used) + &definitions;
     let mut fields = Fields { n_news: writer.news_words(), ..Fields::default() };
     for (at, instance) in network.instances.iter().enumerate() {
         let plan = &plans[instance.actor.index()];

@@ -1,5 +1,5 @@
-//! The text of one C function as it grows: lines, temporaries, names of locals, checks, and the places that
-//! expressions read.
+//! Function builder for C. The text of one C function as it grows: lines, temporaries, names of locals, checks, and the places
+//! that expressions read.
 
 pub mod node;
 pub mod places;
@@ -342,7 +342,7 @@ impl<'a> Code<'a> {
 
     // --- calls ---
 
-    /// The arguments of a call of a procedure, with those that every function of the actor iterations on.
+    /// The arguments of a call of a procedure, with those that every function of the actor passes on.
     pub fn call_arguments(&mut self, procedure: usize, arguments: &[Argument]) -> Vec<Text> {
         let info = self.plan.procedure(procedure);
         let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! How values lie in C: storage types of scalars, and the four C types in which integers are computed.
+//! Type lowering to C. How values lie in C: storage types of scalars, and the four C types in which integers are computed.
 
 use super::text::{Part, Text, text};
 use headrace_analysis::ranges::Interval;

@@ -1,4 +1,5 @@
-//! The C functions of an actor: its procedures, and the guard and body of each action.
+//! Code generation for procedures and actions. The C functions of an actor: its procedures, and the guard and body of each
+//! action.
 
 use super::code::places::Pointer;
 use super::code::{CONTROL, Code, Declaration, LISTS, SCALARS, stored};

@@ -1,4 +1,5 @@
-//! Natives as functions in C: how they are declared, and calls of them through what generated code hands over.
+//! Foreign-function interface. Natives as functions in C: how they are declared, and calls of them through what generated code
+//! hands over.
 
 use super::ctype;
 use headrace_ir::{Native, Network, RealType, Scalar, Type};

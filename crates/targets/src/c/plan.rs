@@ -1,5 +1,5 @@
-//! What is settled about an actor before its functions are printed: where its variables lie, what its procedures need,
-//! which of them call each other in a cycle.
+//! Storage layout of actors. What is settled about an actor before its functions are printed: where its variables lie, what its
+//! procedures need, which of them call each other in a cycle.
 
 use super::ctype;
 use super::layout;

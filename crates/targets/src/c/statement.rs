@@ -1,4 +1,5 @@
-//! Statements.
+//! Code generation for statements. Assignments, copies, branches, loops, calls and prints become lines of C, with what their
+//! expressions need before them.
 
 use super::code::node::{Node, index_proven};
 use super::code::places::Pointer;

@@ -1,5 +1,5 @@
-//! Printed code as tokens: text, and the names in it with what is done to them. What is called, read or assigned in code is
-//! asked of this form; characters are made of it last.
+//! Token lists of C. Printed code as tokens: text, and the names in it with what is done to them. What is called, read or
+//! assigned in code is asked of this form; characters are made of it last.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Shifts by counts of which the program does not say that they are small: their values as a whole may need thousands of
-//! bits, and hardly ever do. Code looks at the counts, and computes in 64 bits where these allow it.
+//! Code versioning of shifts. Shifts by counts of which the program does not say that they are small: their values as a whole
+//! may need thousands of bits, and hardly ever do. Code looks at the counts, and computes in 64 bits where these allow it.
 //!
 //! Example: in `x < (1 << n) - 1`, with an `int` n, the right side is a number of up to 2049 bits; with n at most 60, which
 //! is tested first, it is one of 64.

@@ -1,4 +1,4 @@
-//! Folders: the designs of networks with what builds, tests and describes them.
+//! Packaging. Folders: the designs of networks with what builds, tests and describes them.
 
 use super::{Message, message, recorded};
 use crate::options::Options;

@@ -1,4 +1,4 @@
-//! Variables and elements of lists, as expressions read them and statements write them.
+//! Lvalues, with bounds checks. Variables and elements of lists, as expressions read them and statements write them.
 
 use super::Code;
 use super::node::{Node, index_proven};

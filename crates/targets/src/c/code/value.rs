@@ -1,4 +1,4 @@
-//! Scalar expressions of up to 64 bits.
+//! Code generation for scalar expressions. Scalar expressions of up to 64 bits.
 //!
 //! Two questions decide what is printed. *Exact*: the C expression has the mathematical value; possible whenever the
 //! interval of the expression fits 64 bits. *Low*: only the low n bits are demanded, since the value is about to be

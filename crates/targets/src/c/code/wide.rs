@@ -1,4 +1,5 @@
-//! Integers beyond 64 bits: computed by the functions of `headrace_wide.h` on arrays of words.
+//! Code generation for multi-word arithmetic. Integers beyond 64 bits: computed by the functions of `headrace_wide.h` on arrays
+//! of words.
 
 use super::Code;
 use super::node::Node;

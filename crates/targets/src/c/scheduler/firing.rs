@@ -1,4 +1,4 @@
-//! One firing: room for what it makes, where tokens are read and written, and the call.
+//! Code generation for firings. One firing: room for what it makes, where tokens are read and written, and the call.
 
 use super::super::code::places::Pointer;
 use super::super::code::{CONTROL, Code, LISTS, SCALARS};

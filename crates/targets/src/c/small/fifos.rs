@@ -1,4 +1,4 @@
-//! Where the tokens of each connection lie.
+//! Buffer allocation of FIFOs. Where the tokens of each connection lie.
 
 use super::{CONTEXT, FLOW, Fill, Ports};
 use crate::c::ctype;

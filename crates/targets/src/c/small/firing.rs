@@ -1,4 +1,5 @@
-//! The function of an instance: it fires the first action that can, and gives whether there was one.
+//! Code generation for instances. The function of an instance: it fires the first action that can, and gives whether there was
+//! one.
 
 use super::fifos::{Fifo, Lies};
 use super::{CONTEXT, FLOW};

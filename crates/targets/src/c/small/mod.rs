@@ -1,5 +1,5 @@
-//! Networks as small C, for microcontrollers: each instance is a function that fires once, and a loop calls them until
-//! nothing fires any more.
+//! Code generation for size. Networks as small C, for microcontrollers: each instance is a function that fires once, and a loop
+//! calls them until nothing fires any more.
 //!
 //! There is no automaton beside it and no ring: a FIFO is an array with a count, as long as it ever gets, and lies on
 //! the stack of the call where it is empty whenever the network rests. Strings that come in whole are read where the

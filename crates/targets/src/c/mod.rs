@@ -117,8 +117,8 @@ pub struct Options {
     pub notes: Notes,
     /// Where loops are tried before it is settled how they are printed; `None`: estimates settle it.
     pub trials: Option<Arc<dyn kernel::Trials>>,
-    /// Bytes of C of a network that runs as its control automaton: of what makes it faster, as much is printed.
-    pub most_text: usize,
+    /// The size of a network that runs as its control automaton, in operands: of what makes it faster, as much is printed.
+    pub most_size: usize,
     /// The language of kernels for loops that a device runs; `None`: none does.
     pub device: Option<&'static Dialect>,
     /// As little code and memory as there can be, for microcontrollers, with FIFOs as long as this says they get;
@@ -161,7 +161,7 @@ impl Default for Options {
             automata: None,
             notes: Notes::default(),
             trials: None,
-            most_text: fused::MOST_NETWORK_BYTES,
+            most_size: fused::MOST_NETWORK_SIZE,
             device: None,
             small: None,
             many: true,
@@ -225,6 +225,8 @@ pub struct Emission {
     pub kernels: Vec<kernel::Items>,
     /// Why the others have none, where devices were asked for.
     pub refused: Vec<String>,
+    /// How long its code is, in operands.
+    pub size: usize,
     /// Whether it may leave its automaton.
     pub(crate) leaves: bool,
     /// The function for whole messages, where there is one: it stands in the source file of the network alone.
@@ -305,9 +307,9 @@ pub fn emit_with(
     if !printed.of_many.is_empty() {
         files.insert(file_of_many(&prefix), source("", &printed.of_many));
     }
-    let PrintedNetwork { loops, kernels, refused, leaves, take_whole, .. } = printed;
+    let PrintedNetwork { loops, kernels, refused, size, leaves, take_whole, .. } = printed;
     let places = places.into_inner().places;
-    Ok(Emission { files, places, prefix, fused: is_fused, loops, kernels, refused, leaves, take_whole })
+    Ok(Emission { files, places, prefix, fused: is_fused, loops, kernels, refused, size, leaves, take_whole })
 }
 
 /// Several networks in one source text.

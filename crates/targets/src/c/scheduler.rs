@@ -1,4 +1,4 @@
-//! The scheduler of an actor: one C function that fires as long as it can.
+//! Code generation for run-time schedulers. The scheduler of an actor: one C function that fires as long as it can.
 //!
 //! One label a state. Indices and fill of the FIFOs are read once at the beginning and written back at the end; in
 //! between, what is known is kept in local variables. A firing ends in a jump to the next state. The first action whose
@@ -110,8 +110,8 @@ struct Scheduler<'p> {
 pub struct PrintedScheduler {
     /// The definition.
     pub text: String,
-    /// What it calls, and every other name in it.
-    pub names: FxHashSet<Name>,
+    /// Its lines.
+    pub body: Lines,
     /// It can stop the program.
     pub stops: bool,
 }
@@ -206,7 +206,7 @@ pub fn scheduler(
     let body = scheduler.code.finish();
     let parameters = joined(&parameters, ",\n    ");
     let text = format!("{cold}static bool {name}(\n    {parameters}) {{\n{body}}}\n\n");
-    PrintedScheduler { text, names: body.names().cloned().collect(), stops }
+    PrintedScheduler { text, body, stops }
 }
 
 impl Scheduler<'_> {
@@ -455,7 +455,7 @@ fn rooms(fifos: &[Name], written: &Name, readers: &[Reader], own_read: &dyn Fn(u
     rooms
 }
 
-/// Stores a token after the conversions of the ports that it iterations.
+/// Stores a token after the conversions of the ports that it passes.
 pub fn convert_through(code: &mut Code<'_>, target: &Text, to: Scalar, source: &Text, from: Scalar, via: &[Scalar]) {
     let mut at = source.clone();
     let mut scalar = from;

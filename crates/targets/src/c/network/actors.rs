@@ -1,4 +1,4 @@
-//! The parts of a network's text that are an actor's: its functions, its type, how it begins.
+//! Code generation for actors. The parts of a network's text that are an actor's: its functions, its type, how it begins.
 
 use crate::c::Options;
 use crate::c::ctype;
@@ -24,6 +24,8 @@ pub(in crate::c) struct ActorText {
     pub scheduler_text: String,
     /// Names in that.
     pub scheduler_names: FxHashSet<Name>,
+    /// How many, each as often as it is there.
+    pub scheduler_size: usize,
 }
 
 pub(in crate::c) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
@@ -80,6 +82,7 @@ pub(in crate::c) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &
         schedulers: FxHashMap::default(),
         scheduler_text: String::new(),
         scheduler_names: FxHashSet::default(),
+        scheduler_size: 0,
     }
 }
 
@@ -101,8 +104,8 @@ pub(in crate::c) struct Functions {
 
 impl Functions {
     /// Those that code with these names calls, and that these call: what called others has been folded away. Every name in
-    /// them is added.
-    pub(super) fn called_by(&self, names: &mut FxHashSet<Name>) -> String {
+    /// them is added, and to `size` how many there are.
+    pub(super) fn called_by(&self, names: &mut FxHashSet<Name>, size: &mut usize) -> String {
         let called = self.called(names);
         let mut text = format!("/* --- {} --- */\n\n", comment(&self.class));
         called.iter().for_each(|function| text.push_str(&function.prototype));
@@ -111,6 +114,7 @@ impl Functions {
         }
         for function in called {
             names.extend(function.definition.names().cloned());
+            *size += function.definition.names().count();
             let _ = write!(text, "{}{}", function.comment, function.definition);
         }
         text

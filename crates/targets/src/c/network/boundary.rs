@@ -1,4 +1,4 @@
-//! The functions that move tokens over the boundary of a network.
+//! Input and output of networks. The functions that move tokens over the boundary of a network.
 
 use super::{Fifo, Writer, news};
 use crate::c::code::Code;

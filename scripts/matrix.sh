@@ -53,7 +53,8 @@ import json, sys
 print(*(row["name"] for row in json.load(sys.stdin) if row["details"]["known_answers"]), sep=",")
 ')}
 # What `make test` has samples of, or a third of each day.
-once "automata" "$testkit" automata --results "$results/$(echo "$sources" | cksum | cut -d' ' -f1).automata.jsonl"
+once "automata" "$testkit" automata --results "$results/$(echo "$sources" | cksum | cut -d' ' -f1).automata.jsonl" \
+    --commit "$(git rev-parse --short=8 HEAD)" --into docs/automata.md
 once "automata-random" "$testkit" automata --random 2000
 once "crates" env CRATES=all HEADRACE_COMPILERS=all HEADRACE_NAMES=all HEADRACE_WHOLE=all SAMPLE_SECONDS=1000000 scripts/crate_tests.py checked
 first=yes

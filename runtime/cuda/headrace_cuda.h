@@ -4,7 +4,7 @@
 
 #include "headrace_device.h"
 
-/* Passes that a kernel runs: where on the device everything is. */
+/* Iterations that a kernel runs: where on the device everything is. */
 struct headrace_launch {
     const void *given;
     void *ports[HEADRACE_LOOP_PORTS];

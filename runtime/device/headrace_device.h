@@ -30,7 +30,7 @@ const char *headrace_device_name(const struct headrace_device *device);
 /* The last function that failed, and how; empty: none has. A loop that failed there has run on the processor. */
 const char *headrace_device_error(const struct headrace_device *device);
 
-/* Passes that the device has run. */
+/* Iterations that the device has run. */
 uint64_t headrace_device_iterations(const struct headrace_device *device);
 
 /* Loops that take and make fewer bytes than that are left to the processor; 1 MiB unless it is said. */
@@ -57,7 +57,7 @@ struct headrace_tokens {
     size_t bytes;
 };
 
-/* Passes of a loop, with the pointers of its kernel in order. */
+/* Iterations of a loop, with the pointers of its kernel in order. */
 struct headrace_iterations {
     const struct headrace_kernels *kernels;
     uint32_t kernel;

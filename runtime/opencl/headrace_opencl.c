@@ -272,7 +272,7 @@ static bool has_room(struct headrace_device *device, struct buffer *buffer, size
 static bool launch(struct headrace_device *device, struct slot *slot, cl_kernel kernel, cl_mem given,
                    const struct headrace_iterations *all, size_t first, size_t n) {
     const cl_ulong first_number = first;
-    const cl_uint n_passes = (cl_uint)n;
+    const cl_uint n_iterations = (cl_uint)n;
     const size_t group = device->is_processor ? 1 : GROUP, items = (n + GROUP - 1) / GROUP * group;
     cl_uint argument = 0;
     cl_int code = clSetKernelArg(kernel, argument++, sizeof given, &given);
@@ -293,7 +293,7 @@ static bool launch(struct headrace_device *device, struct slot *slot, cl_kernel 
         code = clSetKernelArg(kernel, argument++, sizeof *memory, memory);
     }
     code = code != CL_SUCCESS ? code : clSetKernelArg(kernel, argument++, sizeof first_number, &first_number);
-    code = code != CL_SUCCESS ? code : clSetKernelArg(kernel, argument, sizeof n_passes, &n_passes);
+    code = code != CL_SUCCESS ? code : clSetKernelArg(kernel, argument, sizeof n_iterations, &n_iterations);
     if (failed(device, "clSetKernelArg", code)) {
         return false;
     }

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn iterations_in_a_row_are_deeper_than_passes_side_by_side() {
+    fn iterations_in_a_row_are_deeper_than_iterations_side_by_side() {
         let (a, b) = (SignalId(0), SignalId(1));
         let signal = |id| Expr::signal(id, 8);
         let sum = |to, from| Step::Set(to, signal(from).plus(Expr::number(8, 3)));

@@ -12,7 +12,7 @@ use std::fmt;
 pub const DRAWS: u64 = 2;
 
 /// Iterations of a loop that are run for each draw: what the second one takes from the first is seen too.
-pub const PASSES: u64 = 3;
+pub const ITERATIONS: u64 = 3;
 
 /// How one form of a transition was shown to mean what another does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +55,7 @@ pub enum Evidence {
 impl Evidence {
     /// A trial of a loop with its whole iterations.
     pub fn trial(what: &'static str) -> Evidence {
-        Evidence::Trial { what, iterations: DRAWS * PASSES }
+        Evidence::Trial { what, iterations: DRAWS * ITERATIONS }
     }
 
     /// The kind, for those who sort by it.
@@ -123,7 +123,7 @@ pub fn drawn(body: &Loop, iterations: u64, seed: u64) -> World {
     }
 }
 
-/// Whether a loop leaves the same behind as another, in [`DRAWS`] times [`PASSES`] iterations, where `n` iterations of
+/// Whether a loop leaves the same behind as another, in [`DRAWS`] times [`ITERATIONS`] iterations, where `n` iterations of
 /// the one are one of the new. Instructions mean what `instruction` says. `prepare` sets elements that only the new one
 /// has.
 pub fn agree(
@@ -134,13 +134,13 @@ pub fn agree(
     prepare: &dyn Fn(&mut World),
 ) -> bool {
     (0..DRAWS).all(|seed| {
-        let mut meant = drawn(old, PASSES * n, seed);
+        let mut meant = drawn(old, ITERATIONS * n, seed);
         let mut made = meant.clone();
         let own = new.objects.iter().skip(old.objects.len());
         made.objects.extend(own.map(|object| vec![0; object.length]));
         prepare(&mut made);
-        run_loop_with(old, &mut meant, PASSES * n, instruction);
-        run_loop_with(new, &mut made, PASSES, instruction);
+        run_loop_with(old, &mut meant, ITERATIONS * n, instruction);
+        run_loop_with(new, &mut made, ITERATIONS, instruction);
         made.objects.truncate(old.objects.len());
         meant.outputs == made.outputs && meant.objects == made.objects
     })

@@ -1,4 +1,4 @@
-//! The functions that move tokens over the boundary of a network.
+//! Input and output of lowered networks. The functions that move tokens over the boundary of a network.
 
 use crate::building::Building;
 use crate::code::Code;

@@ -1,4 +1,4 @@
-//! The module as it grows: tables, texts, records and names, each there once.
+//! Module builder, which interns what it is given. The module as it grows: tables, texts, records and names, each there once.
 
 use crate::function::FunctionBuilder;
 use headrace_ir::Network;

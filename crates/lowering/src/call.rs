@@ -1,4 +1,4 @@
-//! Procedures and calls of them.
+//! Lowering of procedures and calls, with their calling convention. Procedures and calls of them.
 //!
 //! A list is passed as what it begins with and an offset. Where it begins with a variable of the actor, the procedure
 //! reaches that itself: one copy of it is lowered for each way in which lists are passed. So what a call takes by

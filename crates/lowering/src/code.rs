@@ -1,4 +1,5 @@
-//! A function of an actor as it grows: its variables, what is known of them, and what it takes.
+//! Function builder for the code of an actor. A function of an actor as it grows: its variables, what is known of them, and
+//! what it takes.
 
 use crate::building::{Building, control};
 use crate::function::FunctionBuilder;

@@ -1,4 +1,4 @@
-//! Decimal digits of integers, for printing.
+//! Integer-to-decimal conversion. Decimal digits of integers, for printing.
 
 use crate::function::FunctionBuilder;
 use headrace_program::{BinaryOp, CompareOp, Expr, Function, Place, Print, Stmt, Type, VariableId};

@@ -1,5 +1,5 @@
-//! What one firing does, as functions: whether the guard of an action holds, and the action itself with the tokens that it
-//! moves.
+//! Lowering of guards and actions. What one firing does, as functions: whether the guard of an action holds, and the action
+//! itself with the tokens that it moves.
 
 use crate::building::Building;
 use crate::code::Code;

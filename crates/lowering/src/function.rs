@@ -1,4 +1,4 @@
-//! A function as it grows: variables with names, and the block to which statements go.
+//! Function builder. A function as it grows: variables with names, and the block to which statements go.
 
 use headrace_program::names::Names;
 use headrace_program::{

@@ -1,4 +1,4 @@
-//! Integer expressions of up to 64 bits.
+//! Lowering of integer arithmetic. Integer expressions of up to 64 bits.
 //!
 //! Two questions decide what is made of one. *Exact*: the value itself, in the narrowest type that holds all values that the
 //! expression can have. *Low*: some value of a wanted type that agrees with it in all bits of that type, since the value is

@@ -1,4 +1,4 @@
-//! The machine types of scalars, and what their values are there.
+//! Type lowering. The machine types of scalars, and what their values are there.
 
 use headrace_analysis::ranges::Interval;
 use headrace_ir::real::to_bits;

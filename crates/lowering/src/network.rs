@@ -1,4 +1,4 @@
-//! A network: the context, how it begins, and the function that runs it.
+//! Lowering of networks with run-time scheduling. A network: the context, how it begins, and the function that runs it.
 
 use crate::Options;
 use crate::boundary;

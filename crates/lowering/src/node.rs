@@ -1,4 +1,4 @@
-//! Expressions with the values that they can have.
+//! Expressions annotated by value-range analysis. Expressions with the values that they can have.
 
 use crate::code::Code;
 use headrace_analysis::ranges::{Interval, of_expr};

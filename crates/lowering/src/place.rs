@@ -1,4 +1,4 @@
-//! Places: where they lie, with indices that stay within.
+//! Lowering of lvalues, with bounds checks. Places: where they lie, with indices that stay within.
 
 use crate::code::Code;
 use crate::machine::{holding, machine, wide_words, words};

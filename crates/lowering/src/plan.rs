@@ -1,5 +1,5 @@
-//! What is settled about an actor before its functions are lowered: where its variables lie, which of its procedures
-//! call themselves.
+//! Storage layout of actors. What is settled about an actor before its functions are lowered: where its variables lie, which of
+//! its procedures call themselves.
 
 use crate::building::{Building, MAX_ELEMENTS};
 use crate::machine::{elements, machine, words};

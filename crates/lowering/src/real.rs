@@ -1,4 +1,5 @@
-//! Reals: computed as `F64`, rounded to their format after each operation; halves are kept as their bit patterns.
+//! Lowering of floating-point arithmetic. Reals: computed as `F64`, rounded to their format after each operation; halves are
+//! kept as their bit patterns.
 
 use crate::code::Code;
 use crate::function::FunctionBuilder;

@@ -192,7 +192,7 @@ impl Code<'_, '_> {
         }
     }
 
-    /// A token through the ports that it iterations to the FIFO.
+    /// A token through the ports that it passes to the FIFO.
     pub(crate) fn converted_through(&mut self, token: Token, from: Scalar, via: &[Scalar], to: Scalar) -> Token {
         let mut token = token;
         let mut scalar = from;

@@ -1,4 +1,4 @@
-//! The scheduler of an actor: one function that fires as long as it can.
+//! Lowering of run-time schedulers. The scheduler of an actor: one function that fires as long as it can.
 //!
 //! Each state lists its actions in the order in which they are tried. The first whose tokens are there and whose guard holds
 //! fires; when it lacks room, the actor waits.

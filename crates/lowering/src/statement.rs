@@ -1,4 +1,5 @@
-//! Statements.
+//! Lowering of statements. What the language says word for word becomes structured statements of programs: assignments,
+//! branches, loops, prints.
 
 use crate::building::control;
 use crate::code::Code;

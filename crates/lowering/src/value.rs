@@ -1,4 +1,4 @@
-//! Scalar expressions of all kinds but wide integers: booleans, reals, texts, choices.
+//! Lowering of scalar expressions. Scalar expressions of all kinds but wide integers: booleans, reals, texts, choices.
 //!
 //! What an expression needs first (calls, integers beyond 64 bits) goes before it as statements; where it is evaluated on a
 //! condition only, these stand inside an `If`. Everything else is total, so it may be evaluated anyway.

@@ -1,4 +1,5 @@
-//! Integers beyond 64 bits: arrays of 32-bit words, least significant first, in two's complement.
+//! Lowering of multi-word arithmetic. Integers beyond 64 bits: arrays of 32-bit words, least significant first, in two's
+//! complement.
 //!
 //! Every operation makes a new array of the function, so that what a procedure writes is never what it reads.
 

@@ -1,4 +1,4 @@
-//! Division of integers of a fixed number of words: bit by bit, on magnitudes.
+//! Multi-word division by shifting and subtracting. Division of integers of a fixed number of words: bit by bit, on magnitudes.
 
 use crate::function::FunctionBuilder;
 use headrace_program::{BinaryOp, CompareOp, Expr, Function, Stmt, Type, VariableId};

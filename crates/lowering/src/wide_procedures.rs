@@ -1,4 +1,5 @@
-//! Procedures on integers of a fixed number of words: sums, products, logic, shifts, comparisons. The result comes first.
+//! Multi-word arithmetic as procedures. Procedures on integers of a fixed number of words: sums, products, logic, shifts,
+//! comparisons. The result comes first.
 
 use crate::function::FunctionBuilder;
 use headrace_program::{BinaryOp, CompareOp, Expr, Function, Stmt, Type, UnaryOp, VariableId};

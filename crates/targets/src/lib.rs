@@ -108,11 +108,6 @@ pub struct Target {
     pub contender: Option<Contender>,
 }
 
-/// What whoever builds a project should hear about it.
-pub fn notes(files: &project::Files) -> Vec<String> {
-    [c::project::notes(files), hdl::notes(files)].concat()
-}
-
 /// What a project in C is asked for whose wide loops a device runs.
 fn with_kernels(options: &Options, dialect: &'static c::Dialect) -> c::Options {
     c::Options { device: Some(dialect), ..options.of_c() }

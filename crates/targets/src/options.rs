@@ -2,6 +2,7 @@
 
 use crate::automata::Automata;
 use crate::c;
+use crate::project::Notes;
 use headrace_hardware::Datapath;
 
 /// What the caller wants.
@@ -20,6 +21,8 @@ pub struct Options {
     pub fused: bool,
     /// Where automata that were found are kept for other targets; `None`: nowhere.
     pub automata: Option<Automata>,
+    /// Where what there is to say about a project goes.
+    pub notes: Notes,
     /// What code in C is like, but for what stands above.
     pub c: c::Options,
     /// What designs in hardware are like, how much of a loop is written out and what one clock cycle does, but for what stands
@@ -37,6 +40,7 @@ impl Default for Options {
             fifo_tokens: c.fifo_tokens,
             fused: true,
             automata: None,
+            notes: Notes::default(),
             c,
             hardware: headrace_hardware::Options::default(),
         }
@@ -52,6 +56,7 @@ impl Options {
             fifo_tokens: self.fifo_tokens,
             fused: self.fused,
             automata: self.automata.clone(),
+            notes: self.notes.clone(),
             ..self.c.clone()
         }
     }

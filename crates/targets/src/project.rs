@@ -7,6 +7,7 @@ use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_transform::passes::manager::is_limited;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Files by path.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -44,6 +45,22 @@ pub(crate) fn on_all_processors<O: Sync, T: Send>(operations: &[O], of: impl Fn(
         Ok(threads) => threads.install(|| operations.par_iter().map(of).collect()),
         // Without threads to be had, one after the other.
         Err(_) => operations.iter().map(of).collect(),
+    }
+}
+
+/// What whoever builds a project should hear about it beside its files. Clones share what is said.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Notes {
+    /// Says it.
+    pub(crate) fn say(&self, note: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
+    /// What has been said since it was asked for last, in its order.
+    pub fn taken(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -155,7 +155,7 @@ fn draw(seed: u64, n: usize, width: u32) -> Vec<u128> {
     (0..n).map(|_| next()).collect()
 }
 
-const PASSES: &[u64] = &[1, 2, 3, 5, 7, 31, 33, 40, 77];
+const ITERATIONS: &[u64] = &[1, 2, 3, 5, 7, 31, 33, 40, 77];
 
 fn support(printed: &Blocks) -> String {
     printed.function.support.join("\n")
@@ -186,7 +186,7 @@ fn same(name: &str, body: &Loop, wide: bool) {
         }
         let key_width = body.objects[0].width;
         let mut world = World {
-            inputs: vec![draw(7, 16 * PASSES.iter().sum::<u64>() as usize, 8)],
+            inputs: vec![draw(7, 16 * ITERATIONS.iter().sum::<u64>() as usize, 8)],
             consumed: vec![0],
             outputs: vec![vec![]],
             objects: vec![draw(1, body.objects[0].length, key_width), draw(2, 16, 8), draw(3, 16, 8)],
@@ -213,14 +213,14 @@ fn same(name: &str, body: &Loop, wide: bool) {
         );
         let _ = writeln!(text, "static uint8_t in[] = {{{}}}, out[sizeof in];", list(&world.inputs[0]));
         text.push_str("int main(void) {\n  size_t at = 0;\n");
-        for iterations in PASSES {
+        for iterations in ITERATIONS {
             let _ = writeln!(text, "  kernel(&s, in + at, out + at, {iterations}); at += 16 * {iterations};");
             let _ = writeln!(text, "  for (int i = 0; i < 16; i++) printf(\"%d %d \", s.kept[i], s.stream[i]);");
             text.push_str("  puts(\"\");\n");
         }
         text.push_str("  for (size_t i = 0; i < sizeof out; i++) printf(\"%d\\n\", out[i]);\n}\n");
         let mut expected = Vec::new();
-        for &iterations in PASSES {
+        for &iterations in ITERATIONS {
             run_loop(body, &mut world, iterations);
             let both = world.objects[1].iter().zip(&world.objects[2]);
             let kept: String = both.map(|(kept, stream)| format!("{kept} {stream} ")).collect();

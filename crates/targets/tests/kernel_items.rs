@@ -25,7 +25,7 @@ use std::process::Command;
 const LAUNCH_BYTES: usize = 1 << 11;
 
 /// Iterations of a call.
-const PASSES: [usize; 6] = [1, 2, 63, 64, 65, 700];
+const ITERATIONS: [usize; 6] = [1, 2, 63, 64, 65, 700];
 
 struct Case {
     name: String,
@@ -99,11 +99,11 @@ fn program(cases: &[Case]) -> (String, Vec<(String, String)>) {
         let elements: Vec<Vec<u128>> =
             body.objects.iter().map(|o| (0..o.length).map(|_| random.bits(o.width)).collect()).collect();
         let (n_in, n_out) = (body.consumes[0].0 as usize, body.produces[0].0 as usize);
-        let most = PASSES[PASSES.len() - 1];
+        let most = ITERATIONS[ITERATIONS.len() - 1];
         let token = |i: usize| (i * 7 + i / 256 * 3 + i / 9) as u128 & 255;
         let tokens: Vec<u128> = (0..n_in * most).map(token).collect();
         let initial: String = elements.iter().map(|values| array(values) + ",").collect();
-        for n in PASSES {
+        for n in ITERATIONS {
             let mut world = World {
                 inputs: vec![tokens.clone()],
                 consumed: vec![0],

@@ -41,7 +41,7 @@ fn printed<'a>(cases: &'a [Case], machine: &Machine, print: Print) -> Vec<(usize
 
 const MOST: usize = 1100;
 
-fn numbers_of_passes(n_lanes: usize) -> Vec<usize> {
+fn numbers_of_iterations(n_lanes: usize) -> Vec<usize> {
     vec![0, 1, 2, n_lanes - 1, n_lanes, n_lanes + 1, 2 * n_lanes + 3]
 }
 
@@ -85,7 +85,7 @@ fn compare(cases: &[(usize, &Case, CFunction)], machine: &Machine, group: usize,
         let (n_in, n_out) = (body.consumes[0].0 as usize, body.produces[0].0 as usize);
         let tokens: Vec<u128> = (0..n_in * MOST).map(|i| (i * 7 + i / 256 * 3 + i / 9) as u128 & 255).collect();
         let initial: Vec<String> = elements.iter().map(|values| array(values)).collect();
-        for n in numbers_of_passes(group) {
+        for n in numbers_of_iterations(group) {
             let mut world = World {
                 inputs: vec![tokens.clone()],
                 consumed: vec![0],

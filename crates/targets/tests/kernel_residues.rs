@@ -16,7 +16,7 @@ use num_bigint::BigUint;
 use std::fmt::Write as _;
 
 /// Numbers of iterations: none, few, and around whole groups of lanes.
-const PASSES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 61];
+const ITERATIONS: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 61];
 
 fn machines() -> impl Iterator<Item = &'static Machine> {
     machine::levels().iter().filter(|machine| match machine.name.as_str() {
@@ -49,7 +49,7 @@ fn agrees(body: &Loop, recurrence: &ModularRecurrence, machine: &Machine, compil
         u128::from(seed >> 24)
     };
     let n_tokens = body.consumes[recurrence.port].0 as usize;
-    let most = *PASSES.iter().max().unwrap();
+    let most = *ITERATIONS.iter().max().unwrap();
     let ones = (1_u128 << limb_bits) - 1;
     let mut text = String::from("#include <stdio.h>\n") + &prelude();
     text.extend(printed.support.iter().map(String::as_str));
@@ -59,7 +59,7 @@ fn agrees(body: &Loop, recurrence: &ModularRecurrence, machine: &Machine, compil
     }
     let _ = writeln!(text, "}};\n{}int main(void)\n{{\n  static struct s s;", printed.text);
     let mut expected = Vec::new();
-    for (case, &n) in PASSES.iter().enumerate() {
+    for (case, &n) in ITERATIONS.iter().enumerate() {
         let mut world = World {
             inputs: vec![Vec::new(); body.consumes.len()],
             consumed: vec![0; body.consumes.len()],
@@ -89,7 +89,7 @@ fn agrees(body: &Loop, recurrence: &ModularRecurrence, machine: &Machine, compil
     }
     text.push_str("}\n");
     let flags = ["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-Wno-psabi"];
-    for ((line, meant), n) in run(compiler, &flags, &text).iter().zip(expected).zip(PASSES) {
+    for ((line, meant), n) in run(compiler, &flags, &text).iter().zip(expected).zip(ITERATIONS) {
         let limbs: Vec<u128> = line.split_whitespace().map(|limb| limb.parse().unwrap()).collect();
         assert_eq!(number(&limbs, limb_bits) % &modulus, meant, "{n} passes on {}, {compiler}", machine.name);
         assert!(limbs.iter().all(|&limb| limb <= ones), "{n} passes on {}, {compiler}: {limbs:x?}", machine.name);

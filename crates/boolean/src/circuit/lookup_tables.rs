@@ -1,5 +1,5 @@
-//! Covers a circuit with gates of three inputs (technology mapping): every cone of gates that three signals feed can be one
-//! such gate, and the fewest that do are looked for.
+//! Technology mapping to lookup tables of three inputs. Covers a circuit with gates of three inputs (technology mapping): every
+//! cone of gates that three signals feed can be one such gate, and the fewest that do are looked for.
 //!
 //! Cuts of at most three leaves are listed for every gate (Cong and Ding, «FlowMap», 1994; Mishchenko, Chatterjee and Brayton,
 //! «DAG-aware AIG rewriting» and «Combinational and sequential mapping with priority cuts», 2007). A first choice is made by

@@ -1,4 +1,4 @@
-//! An order of the gates for which few registers are enough.
+//! Scheduling of gates for low register pressure. An order of the gates for which few registers are enough.
 
 use super::{Circuit, Gate, Signal};
 use crate::random::Random;

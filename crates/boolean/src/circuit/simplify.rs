@@ -1,5 +1,6 @@
-//! Takes out of a circuit what it does not need: constants, gates that compute what is there already, inverters that the
-//! gate behind them can absorb, and gates that no output reads.
+//! Logic simplification: constant propagation, elimination of common and dead gates, absorption of inverters. Takes out of a
+//! circuit what it does not need: constants, gates that compute what is there already, inverters that the gate behind them can
+//! absorb, and gates that no output reads.
 //!
 //! `t0 = not a; t1 = and t0 b; t2 = andnot b a; out t1 t2` becomes `t0 = andnot b a; out t0 t0`. With at most eight inputs
 //! two gates are the same when they compute the same function, otherwise when they are the same gate of the same signals.

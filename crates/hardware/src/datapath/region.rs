@@ -174,7 +174,7 @@ impl Region {
                 Effect::Check { .. } => {}
                 Effect::Load { .. } | Effect::While { .. } | Effect::If { .. } => {
                     return Err(
-                        "lists are written at computed places, or loops have no fixed number of passes".to_owned()
+                        "lists are written at computed places, or loops have no fixed number of iterations".to_owned()
                     );
                 }
             }

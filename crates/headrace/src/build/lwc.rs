@@ -55,8 +55,10 @@ impl Workspace {
         let answers = self.answers_for(library, &offered, build)?;
         let script = script(&core, &answers).map_err(|why| Error::usage(format!("--shape lwc: {why}")))?;
         told(0, 1);
-        let made = of_lwc(title, &core, &network, &script, &build.options()?);
+        let options = build.options()?;
+        let made = of_lwc(title, &core, &network, &script, &options);
         told(1, 1);
+        self.say(&options);
         refused(made)
     }
 }

@@ -213,6 +213,7 @@ impl Build {
             hardware: headrace_hardware::Options { loop_levels, ..self.hardware },
             prefix: usual.prefix,
             automata: usual.automata,
+            notes: usual.notes,
         })
     }
 }
@@ -277,7 +278,10 @@ impl Workspace {
                 let of_network = target.of_network.ok_or_else(|| names::not_of_library(network))?;
                 let network = self.network(network, &build.parameters)?;
                 let recording = recording::record(&network, build.fifo_tokens);
-                refused(of_network(&network, recording.as_ref(), &build.options()?))?
+                let options = build.options()?;
+                let files = refused(of_network(&network, recording.as_ref(), &options))?;
+                self.say(&options);
+                files
             }
             [_, _, ..] if !target.gathers => {
                 return Err(Error::usage(format!(
@@ -305,8 +309,12 @@ impl Workspace {
                 }
             }
         };
-        headrace_targets::notes(&files).into_iter().for_each(|line| self.remark(Remark::Note(line)));
         Ok(files)
+    }
+
+    /// What a target had to say about what it made.
+    fn say(&mut self, options: &Options) {
+        options.notes.taken().into_iter().for_each(|note| self.remark(Remark::Note(note)));
     }
 }
 

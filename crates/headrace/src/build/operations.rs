@@ -56,11 +56,13 @@ impl Workspace {
             told(done.0, total);
         };
         told(0, total);
-        let made = (build.target.of_operations)(name, &title, &operations, &answers, &build.options()?, &one);
+        let options = build.options()?;
+        let made = (build.target.of_operations)(name, &title, &operations, &answers, &options, &one);
         for (name, why) in done.into_inner().unwrap_or_else(PoisonError::into_inner).1 {
             let note = self.keeps_scheduler(&name, &why);
             self.remark(Remark::Note(note));
         }
+        self.say(&options);
         refused(made)
     }
 

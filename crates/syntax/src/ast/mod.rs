@@ -486,7 +486,7 @@ pub enum StmtKind {
     },
     /// `while c do .. end`
     While {
-        /// Tested before each pass.
+        /// Tested before each iteration.
         condition: Expr,
         /// The loop's body.
         body: Vec<Stmt>,

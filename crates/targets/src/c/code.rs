@@ -1,5 +1,5 @@
-//! The text of one C function as it grows: lines, temporaries, names of locals, checks, and the places that
-//! expressions read.
+//! Function builder for C. The text of one C function as it grows: lines, temporaries, names of locals, checks, and the places
+//! that expressions read.
 
 pub mod node;
 pub mod places;
@@ -9,6 +9,7 @@ pub mod wide;
 use super::ctype::{self, Repr};
 use super::names::Names;
 use super::plan::Plan;
+use super::text::{Declared, Fixed, Line, Lines, Name, Part, Text, listed, text};
 use headrace_analysis::ranges::{Interval, Unit};
 use headrace_ir::{
     Argument, BinaryOp, Expr, Int, Local, LocalId, MAX_SHIFT, ProcedureId, RealType, Root, Scalar, Type,
@@ -17,15 +18,33 @@ use headrace_source::{Diagnostic, Span};
 use node::Node;
 use value::{Binding, Kind, Value};
 
+/// The scalar state of an instance, in its functions.
+pub const SCALARS: Fixed = Fixed("v");
+
+/// Its lists.
+pub const LISTS: Fixed = Fixed("lists");
+
+/// What the network shares.
+pub const CONTROL: Fixed = Fixed("control");
+
 /// How a local is spelled.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    /// A C expression: the variable, or a pointer to its first element.
-    pub text: String,
+    /// A C expression: the variable, or a pointer to its first element; empty before it is declared.
+    pub text: Text,
     /// The C type in which a scalar integer is kept when that is not the one of its storage.
     pub repr: Option<Repr>,
     /// Values that it can have.
     pub range: Interval,
+}
+
+/// Where a name of a function is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declaration {
+    /// Among its parameters.
+    Parameter,
+    /// In one of its lines.
+    Local,
 }
 
 /// A function that is being written.
@@ -43,11 +62,11 @@ pub struct Code<'a> {
     /// Name for reports: of the action or procedure.
     pub name: String,
     /// What leaves the function after a stop.
-    pub leave: String,
-    text: String,
+    pub leave: Text,
+    lines: Lines,
     depth: usize,
-    /// Names of parameters, and of locals with the lines that declare them.
-    declared: Vec<(String, Option<String>)>,
+    /// Names of parameters and locals, in the order of their declarations.
+    declared: Vec<(Name, Declaration)>,
     /// The scalar state is used.
     pub uses_scalars: bool,
     /// The lists of the state are used.
@@ -65,7 +84,7 @@ impl<'a> Code<'a> {
             .iter()
             .enumerate()
             .map(|(at, local)| Slot {
-                text: String::new(),
+                text: Text::default(),
                 repr: None,
                 range: plan.ranges.local(unit, at, local.ty.element),
             })
@@ -77,8 +96,8 @@ impl<'a> Code<'a> {
             slots,
             names: Names::default(),
             name: name.to_owned(),
-            leave: leave.to_owned(),
-            text: String::new(),
+            leave: leave.into(),
+            lines: Lines::default(),
             depth: 1,
             declared: Vec::new(),
             uses_scalars: false,
@@ -112,104 +131,106 @@ impl<'a> Code<'a> {
         Value::int(&Int::ZERO, Repr::I32)
     }
 
-    // --- text ---
+    // --- lines ---
 
     /// One line.
-    pub fn line(&mut self, text: &str) {
-        for _ in 0..self.depth {
-            self.text.push_str("    ");
-        }
-        self.text.push_str(text);
-        self.text.push('\n');
+    pub fn line(&mut self, text: impl Into<Text>) {
+        self.lines.0.push(Line { depth: self.depth, text: text.into() });
+    }
+
+    /// A label.
+    pub fn label(&mut self, name: &str) {
+        self.lines.0.push(Line { depth: 0, text: text![name, ":"] });
     }
 
     /// A line that opens a block.
-    pub fn open(&mut self, text: &str) {
+    pub fn open(&mut self, text: impl Into<Text>) {
         self.line(text);
         self.depth += 1;
     }
 
     /// A line that closes one block and opens another.
-    pub fn reopen(&mut self, text: &str) {
+    pub fn reopen(&mut self, text: impl Into<Text>) {
         self.depth = self.depth.saturating_sub(1);
         self.open(text);
     }
 
     /// A line that closes a block.
-    pub fn close(&mut self, text: &str) {
+    pub fn close(&mut self, text: impl Into<Text>) {
         self.depth = self.depth.saturating_sub(1);
         self.line(text);
     }
 
-    /// Runs with an empty text, one level deeper, and gives what it wrote.
-    pub fn capture<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> (T, String) {
-        let before = std::mem::take(&mut self.text);
+    /// Runs without lines, one level deeper, and gives those that it wrote.
+    pub fn capture<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> (T, Lines) {
+        let before = self.take();
         self.depth += 1;
         let result = write(self);
         self.depth -= 1;
-        let written = std::mem::replace(&mut self.text, before);
+        let written = std::mem::replace(&mut self.lines, before);
         (result, written)
     }
 
-    /// Text that was captured.
-    pub fn splice(&mut self, text: &str) {
-        self.text.push_str(text);
+    /// Lines that were captured.
+    pub fn splice(&mut self, lines: Lines) {
+        self.lines.0.extend(lines.0);
     }
 
-    /// True when the text has this word.
-    pub fn mentions(&self, word: &str) -> bool {
-        words_of(&self.text).any(|other| other == word)
+    /// True when a name is in the lines.
+    pub fn mentions(&self, name: Fixed) -> bool {
+        self.lines.mention(name.0)
     }
 
     /// Remembers a parameter or local, so that a compiler does not complain when nothing reads it.
-    pub fn remember(&mut self, name: &str, declaration: Option<String>) {
-        self.declared.push((name.to_owned(), declaration));
+    pub fn remember(&mut self, name: &Name, declaration: Declaration) {
+        self.declared.push((name.clone(), declaration));
     }
 
     /// All lines so far. What is declared and never read, since what read it was folded, is marked.
-    pub fn finish(self) -> String {
-        let read = names_read(&self.text);
-        let mut text = self.text;
-        for (name, declaration) in self.declared.iter().rev() {
-            if read.contains(name) {
-                continue;
-            }
-            let at = match declaration {
-                None => Some(0),
-                Some(line) => text.find(&format!("{line}\n")).map(|at| at + line.len() + 1),
+    pub fn finish(self) -> Lines {
+        let mut lines = self.lines;
+        let read = lines.names_read();
+        let mut unread: Vec<(usize, Name)> = Vec::new();
+        for (name, declaration) in self.declared.into_iter().filter(|(name, _)| !read.contains(name)) {
+            let behind = match declaration {
+                Declaration::Parameter => Some(0),
+                Declaration::Local => lines.declaration_of(&name).map(|at| at + 1),
             };
-            if let Some(at) = at {
-                text.insert_str(at, &format!("    (void){name};\n"));
-            }
+            unread.extend(behind.map(|at| (at, name)));
         }
-        text
+        drop(read);
+        // Parameters come first, in their order.
+        unread.sort_by_key(|(at, _)| *at);
+        for (at, name) in unread.into_iter().rev() {
+            lines.0.insert(at, Line { depth: 1, text: text!["(void)", name, ";"] });
+        }
+        lines
     }
 
     /// All lines so far, taken away.
-    pub fn take(&mut self) -> String {
-        std::mem::take(&mut self.text)
+    pub fn take(&mut self) -> Lines {
+        std::mem::take(&mut self.lines)
     }
 
     /// A name for a temporary.
-    pub fn temporary(&mut self, like: &str) -> String {
-        self.names.fresh(like)
+    pub fn temporary(&mut self, like: &str) -> Name {
+        self.names.fresh(like).into()
     }
 
     /// The value as a name or constant, so that it can be used several times.
     pub fn named(&mut self, value: Value, ty: &str) -> Value {
-        let plain = value.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if value.constant.is_some() || plain {
+        if value.constant.is_some() || value.text.is_name() {
             return value;
         }
         let name = self.temporary("value");
-        self.declare_temporary(&name, format!("const {ty} {name} = {};", value.text));
+        self.declare_temporary(&name, text!["const ", ty, " ", Declared(&name), " = ", value.text, ";"]);
         Value::primary(name, value.kind)
     }
 
     /// Writes the line that declares a temporary, which may turn out not to be needed.
-    pub fn declare_temporary(&mut self, name: &str, line: String) {
-        self.line(&line);
-        self.remember(name, Some(line));
+    pub fn declare_temporary(&mut self, name: &Name, line: Text) {
+        self.line(line);
+        self.remember(name, Declaration::Local);
     }
 
     // --- what is known of variables ---
@@ -250,14 +271,14 @@ impl<'a> Code<'a> {
         self.plan.places.borrow_mut().number(span, &self.name)
     }
 
-    fn stop(&mut self, condition: &str, code: &str, span: Span, a: &str, b: &str) {
+    fn stop(&mut self, condition: Text, code: &str, span: Span, a: impl Part, b: impl Part) {
         let place = self.place_number(span);
         self.uses_control = true;
         self.stops = true;
-        self.open(&format!("if ({condition}) {{"));
-        self.line(&format!("hr_trap(control, {code}, {place}u, {a}, {b});"));
+        self.open(text!["if (", condition, ") {"]);
+        self.line(text!["hr_trap(", CONTROL, ", ", code, ", ", place, "u, ", a, ", ", b, ");"]);
         let leave = self.leave.clone();
-        self.line(&leave);
+        self.line(leave);
         self.close("}");
     }
 
@@ -266,8 +287,8 @@ impl<'a> Code<'a> {
         self.uses_control = true;
         self.stops = true;
         let leave = self.leave.clone();
-        self.open("if (control->stopped != 0) {");
-        self.line(&leave);
+        self.open(text!["if (", CONTROL, "->stopped != 0) {"]);
+        self.line(leave);
         self.close("}");
     }
 
@@ -275,22 +296,23 @@ impl<'a> Code<'a> {
     pub fn check_divisor(&mut self, span: Span, op: BinaryOp, divisor: &Value) {
         let zero = Value::int(&Int::ZERO, divisor.repr()).text;
         if op == BinaryOp::Div {
-            self.stop(&format!("{} == {zero}", divisor.text), "HEADRACE_TRAP_DIVISION", span, "0", "0");
+            self.stop(text![divisor.text, " == ", zero], "HEADRACE_TRAP_DIVISION", span, "0", "0");
         } else {
             let test = if divisor.repr().is_signed() { "<=" } else { "==" };
             let value = divisor.to(Repr::I64).text;
-            self.stop(&format!("{} {test} {zero}", divisor.text), "HEADRACE_TRAP_MODULUS", span, &value, "0");
+            self.stop(text![divisor.text, " ", test, " ", zero], "HEADRACE_TRAP_MODULUS", span, value, "0");
         }
     }
 
     /// Stops on a condition about integers beyond 64 bits.
-    pub fn check_wide(&mut self, span: Span, op: BinaryOp, divisor: &str, words: u32) {
+    pub fn check_wide(&mut self, span: Span, op: BinaryOp, divisor: &Text, words: u32) {
         if op == BinaryOp::Div {
-            self.stop(&format!("hr_wide_zero({divisor}, {words})"), "HEADRACE_TRAP_DIVISION", span, "0", "0");
+            self.stop(text!["hr_wide_zero(", divisor, ", ", words, ")"], "HEADRACE_TRAP_DIVISION", span, "0", "0");
         } else {
-            let condition = format!("hr_wide_zero({divisor}, {words}) || hr_wide_negative({divisor}, {words})");
-            let value = format!("hr_wide_saturated({divisor}, {words})");
-            self.stop(&condition, "HEADRACE_TRAP_MODULUS", span, &value, "0");
+            let condition =
+                text!["hr_wide_zero(", divisor, ", ", words, ") || hr_wide_negative(", divisor, ", ", words, ")"];
+            let value = text!["hr_wide_saturated(", divisor, ", ", words, ")"];
+            self.stop(condition, "HEADRACE_TRAP_MODULUS", span, value, "0");
         }
     }
 
@@ -298,14 +320,14 @@ impl<'a> Code<'a> {
     pub fn check_shift(&mut self, span: Span, count: &Value) {
         let zero = Value::int(&Int::ZERO, count.repr()).text;
         let value = count.to(Repr::I64).text;
-        self.stop(&format!("{} < {zero}", count.text), "HEADRACE_TRAP_SHIFT", span, &value, "0");
+        self.stop(text![count.text, " < ", zero], "HEADRACE_TRAP_SHIFT", span, value, "0");
     }
 
     /// Checks the count of a left shift whose value as a whole counts; it has a name.
     pub fn check_far(&mut self, span: Span, count: &Value) {
         let limit = Value::int(&Int::from(i64::from(MAX_SHIFT)), count.repr()).text;
-        let value = if count.repr().is_signed() { count.text.clone() } else { MAX_SHIFT.to_string() };
-        self.stop(&format!("{} > {limit}", count.text), "HEADRACE_TRAP_SHIFT", span, &value, "0");
+        let value = if count.repr().is_signed() { count.text.clone() } else { text![MAX_SHIFT] };
+        self.stop(text![count.text, " > ", limit], "HEADRACE_TRAP_SHIFT", span, value, "0");
     }
 
     /// A call of a native: what stops it is known afterwards.
@@ -315,26 +337,26 @@ impl<'a> Code<'a> {
 
     /// Counts a nested call of a recursive procedure.
     pub fn check_depth(&mut self, span: Span, limit: u32) {
-        self.stop(&format!("control->depth >= {limit}u"), "HEADRACE_TRAP_DEPTH", span, &limit.to_string(), "0");
+        self.stop(text![CONTROL, "->depth >= ", limit, "u"], "HEADRACE_TRAP_DEPTH", span, limit, "0");
     }
 
     // --- calls ---
 
-    /// The arguments of a call of a procedure, with those that every function of the actor iterations on.
-    pub fn call_arguments(&mut self, procedure: usize, arguments: &[Argument]) -> Vec<String> {
+    /// The arguments of a call of a procedure, with those that every function of the actor passes on.
+    pub fn call_arguments(&mut self, procedure: usize, arguments: &[Argument]) -> Vec<Text> {
         let info = self.plan.procedure(procedure);
         let mut texts = Vec::new();
         if info.uses_scalars {
             self.uses_scalars = true;
-            texts.push("v".to_owned());
+            texts.push(text![SCALARS]);
         }
         if info.uses_lists {
             self.uses_lists = true;
-            texts.push("lists".to_owned());
+            texts.push(text![LISTS]);
         }
         if info.uses_control {
             self.uses_control = true;
-            texts.push("control".to_owned());
+            texts.push(text![CONTROL]);
         }
         let callee = &self.plan.actor.procedures[procedure];
         for (argument, parameter) in arguments.iter().zip(&callee.locals) {
@@ -348,7 +370,7 @@ impl<'a> Code<'a> {
     }
 
     /// A scalar as it is passed: wide integers by pointer to as many words as their type has.
-    pub fn scalar_argument(&mut self, value: &Expr, scalar: Scalar) -> String {
+    pub fn scalar_argument(&mut self, value: &Expr, scalar: Scalar) -> Text {
         let node = self.node(value);
         match scalar {
             Scalar::Int(ty) => match ctype::storage_words(ty) {
@@ -366,24 +388,24 @@ impl<'a> Code<'a> {
             && let Some(words) = ctype::storage_words(ty)
         {
             let name = self.call_wide(procedure.index(), arguments, words);
-            return Value::primary(format!("hr_wide_low({name}, {words})"), Kind::Int(Repr::U64));
+            return Value::primary(text!["hr_wide_low(", name, ", ", words, ")"], Kind::Int(Repr::U64));
         }
         let texts = self.call_arguments(procedure.index(), arguments);
         let info = self.plan.procedure(procedure.index());
-        let call = format!("{}({})", info.name, texts.join(", "));
+        let call = text![info.name, "(", listed(&texts), ")"];
         let call = if info.stops {
             let name = self.temporary("returned");
             let element = ctype::element(scalar);
-            self.declare_temporary(&name, format!("const {element} {name} = {call};"));
+            self.declare_temporary(&name, text!["const ", element, " ", Declared(&name), " = ", call, ";"]);
             self.stop_after_call();
-            name
+            text![name]
         } else {
             call
         };
         match scalar {
             Scalar::Bool => Value::primary(call, Kind::Bool),
             Scalar::String => Value::primary(call, Kind::Text),
-            Scalar::Real(RealType::Half) => Value::primary(format!("hr_half_value({call})"), Kind::Real),
+            Scalar::Real(RealType::Half) => Value::primary(text!["hr_half_value(", call, ")"], Kind::Real),
             Scalar::Real(RealType::Float) => Value::primary(call, Kind::Real).cast("double", Kind::Real),
             Scalar::Real(RealType::Double) => Value::primary(call, Kind::Real),
             Scalar::Int(ty) => Value::primary(call, Kind::Int(Repr::of_storage(ty))),
@@ -391,15 +413,15 @@ impl<'a> Code<'a> {
     }
 
     /// A call of a function with a wide result: the name of an array of `words` words that has it.
-    pub fn call_wide(&mut self, procedure: usize, arguments: &[Argument], words: u32) -> String {
+    pub fn call_wide(&mut self, procedure: usize, arguments: &[Argument], words: u32) -> Name {
         let mut texts = self.call_arguments(procedure, arguments);
         let name = self.temporary("returned");
         // A callee that stops leaves it as it is.
         let zero = if self.plan.procedure(procedure).stops { " = {0}" } else { "" };
-        self.line(&format!("uint32_t {name}[{words}]{zero};"));
-        texts.push(name.clone());
+        self.line(text!["uint32_t ", Declared(&name), "[", words, "]", zero, ";"]);
+        texts.push(text![name]);
         let info = self.plan.procedure(procedure);
-        self.line(&format!("{}({});", info.name, texts.join(", ")));
+        self.line(text![info.name, "(", listed(&texts), ");"]);
         if info.stops {
             self.stop_after_call();
         }
@@ -408,7 +430,7 @@ impl<'a> Code<'a> {
 
     /// A local that the emitter adds.
     pub fn add_local(&mut self, like: &str, ty: Type, range: Interval) -> LocalId {
-        let text = self.temporary(like);
+        let text = text![self.temporary(like)];
         let id = LocalId(self.locals.len() as u32);
         self.locals.push(Local { name: like.to_owned(), ty, kind: headrace_ir::LocalKind::Plain });
         self.slots.push(Slot { text, repr: None, range });
@@ -417,9 +439,9 @@ impl<'a> Code<'a> {
 }
 
 /// A scalar as it is stored in a variable that is not a wide integer.
-pub fn stored(value: &Value, scalar: Scalar) -> String {
+pub fn stored(value: &Value, scalar: Scalar) -> Text {
     match scalar {
-        Scalar::Real(RealType::Half) => format!("hr_half_bits({})", value.text),
+        Scalar::Real(RealType::Half) => text!["hr_half_bits(", value.text, ")"],
         Scalar::Real(RealType::Float) => value.cast("float", Kind::Real).text,
         Scalar::Int(ty) if ty.width <= 64 && value.constant.is_none() => {
             let element = ctype::element(scalar);
@@ -432,49 +454,4 @@ pub fn stored(value: &Value, scalar: Scalar) -> String {
         }
         _ => value.text.clone(),
     }
-}
-
-/// The identifiers and numbers of a text.
-pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
-}
-
-/// Identifiers that some line uses other than as what it assigns or declares. Members of structures are none.
-fn names_read(text: &str) -> rustc_hash::FxHashSet<String> {
-    let mut read = rustc_hash::FxHashSet::default();
-    for line in text.lines() {
-        let line = line.trim_start();
-        let declares = line.strip_suffix(';').is_some_and(|line| !line.contains('(')) || line.contains(" = {0}");
-        let is_member = |word: &str| {
-            let before = &line[..word.as_ptr().addr() - line.as_ptr().addr()];
-            before.ends_with("->") || before.ends_with('.')
-        };
-        let words = words_of(line)
-            .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
-            .filter(|word| !is_member(word));
-        let (before, _) = line.split_once(" = ").unwrap_or(("", line));
-        let declared_word = |text: &str| {
-            let text = text.split('[').next().unwrap_or_default();
-            text.rsplit(' ').next().unwrap_or_default().trim_start_matches('*').to_owned()
-        };
-        let target = if before.is_empty() {
-            if declares { declared_word(line.trim_end_matches(';')) } else { String::new() }
-        } else {
-            declared_word(before)
-        };
-        let filled = ["memcpy(", "memmove(", "memset(", "hr_wide_copy("]
-            .iter()
-            .find_map(|function| line.strip_prefix(function))
-            .and_then(|rest| rest.split(',').next())
-            .unwrap_or_default();
-        let mut skipped = false;
-        for word in words {
-            if !skipped && (word == target || word == filled) {
-                skipped = true;
-                continue;
-            }
-            read.insert(word.to_owned());
-        }
-    }
-    read
 }

@@ -1,4 +1,5 @@
-//! Projects with an interface in C in measurements: the functions of `bench/peers/peer.h` over those of an operation.
+//! Benchmark adapter for projects in C. Projects with an interface in C in measurements: the functions of `bench/peers/peer.h`
+//! over those of an operation.
 
 use super::project::{operation_prefix, set_name};
 use crate::operation::{Function, Parameter, functions, parameters};

@@ -1,5 +1,6 @@
-//! How values lie in C: storage types of scalars, and the four C types in which integers are computed.
+//! Type lowering to C. How values lie in C: storage types of scalars, and the four C types in which integers are computed.
 
+use super::text::{Part, Text, text};
 use headrace_analysis::ranges::Interval;
 use headrace_ir::{Int, IntType, RealType, Scalar, Type};
 
@@ -141,24 +142,31 @@ pub fn array_length(ty: &Type) -> Option<u64> {
 }
 
 /// A declaration of `name` with the type, without initialiser.
-pub fn declaration(ty: &Type, name: &str) -> String {
+pub fn declaration(ty: &Type, name: impl Part) -> Text {
+    // Pointers stand before their names.
+    let space = if ty.element == Scalar::String { "" } else { " " };
     let element = element(ty.element);
-    let space = if element.ends_with('*') { "" } else { " " };
     match array_length(ty) {
-        Some(length) => format!("{element}{space}{name}[{length}]"),
-        None => format!("{element}{space}{name}"),
+        Some(length) => text![element, space, name, "[", length, "]"],
+        None => text![element, space, name],
     }
 }
 
+/// The C type of constants, with the space before their names.
+pub fn constant(scalar: Scalar) -> String {
+    let element = element(scalar);
+    if scalar == Scalar::String { format!("{element}const ") } else { format!("const {element} ") }
+}
+
 /// A parameter that points to memory of the type.
-pub fn pointer(scalar: Scalar, constant: bool, restrict: bool, name: &str) -> String {
+pub fn pointer(scalar: Scalar, constant: bool, restrict: bool, name: impl Part) -> Text {
     let element = element(scalar);
     let restrict = if restrict { "restrict " } else { "" };
     match (scalar, constant) {
-        (Scalar::String, true) => format!("{element}const *{restrict}{name}"),
-        (Scalar::String, false) => format!("{element}*{restrict}{name}"),
-        (_, true) => format!("const {element} *{restrict}{name}"),
-        (_, false) => format!("{element} *{restrict}{name}"),
+        (Scalar::String, true) => text![element, "const *", restrict, name],
+        (Scalar::String, false) => text![element, "*", restrict, name],
+        (_, true) => text!["const ", element, " *", restrict, name],
+        (_, false) => text![element, " *", restrict, name],
     }
 }
 

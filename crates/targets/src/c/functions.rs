@@ -1,14 +1,19 @@
-//! The C functions of an actor: its procedures, and the guard and body of each action.
+//! Code generation for procedures and actions. The C functions of an actor: its procedures, and the guard and body of each
+//! action.
 
 use super::code::places::Pointer;
-use super::code::{Code, stored};
+use super::code::{CONTROL, Code, Declaration, LISTS, SCALARS, stored};
 use super::ctype;
 use super::inlined;
+use super::layout;
 use super::plan::{Plan, ProcedureInfo};
+use super::text::{Declared, Lines, Name, Text, listed, text};
 use headrace_analysis::assigned::{self, Uses};
 use headrace_analysis::filled;
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Action, Local, LocalId, LocalKind, Output, OutputValue, Place, Root, Scalar, Stmt, Type};
+use rustc_hash::FxHashMap;
+use std::fmt;
 
 /// Nested calls of recursive procedures after which a program stops.
 pub const MAX_DEPTH: u32 = 10_000;
@@ -30,7 +35,7 @@ pub struct Given {
 #[derive(Clone, Debug, Default)]
 pub struct Printed {
     /// The C function; empty when there is nothing to call.
-    pub name: String,
+    pub name: Name,
     /// Pattern variables that it takes, in order.
     pub given: Vec<Given>,
     /// Takes the scalar state.
@@ -41,33 +46,79 @@ pub struct Printed {
     pub uses_control: bool,
     /// It can stop the program.
     pub stops: bool,
-    /// The definition.
-    pub text: String,
+    /// The definition; none when there is nothing to call.
+    pub definition: Option<Definition>,
+}
+
+impl Printed {
+    /// Whether there is something to call.
+    pub fn is_called(&self) -> bool {
+        self.definition.is_some()
+    }
+}
+
+/// The definition of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Definition {
+    /// What compilers are told about it.
+    attribute: &'static str,
+    storage: &'static str,
+    result: &'static str,
+    name: Name,
+    parameters: Vec<Text>,
+    body: Lines,
+}
+
+impl Definition {
+    /// Every name in it but its own.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.body.names()
+    }
+
+    /// The same with names in the place of others.
+    pub fn renamed(&self, names: &FxHashMap<Name, Name>) -> Definition {
+        Definition {
+            attribute: self.attribute,
+            storage: self.storage,
+            result: self.result,
+            name: names.get(&self.name).unwrap_or(&self.name).clone(),
+            parameters: self.parameters.clone(),
+            body: self.body.renamed(names),
+        }
+    }
+}
+
+impl fmt::Display for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = format!("{} {} {}(", self.storage, self.result, self.name);
+        let parameters: Vec<String> = self.parameters.iter().map(Text::to_string).collect();
+        writeln!(f, "{}{}) {{\n{}}}\n", self.attribute, layout::parameters(&head, &parameters), self.body)
+    }
 }
 
 struct Frame {
-    parameters: Vec<String>,
+    parameters: Vec<Text>,
 }
 
 impl Code<'_> {
-    fn shared_parameters(&mut self) -> Vec<String> {
+    fn shared_parameters(&mut self) -> Vec<Text> {
         let recursive = matches!(self.unit, Unit::Procedure(procedure) if self.plan.procedure(procedure).recursive);
         if !recursive {
             // What was asked for may have been folded away since.
-            self.uses_scalars &= self.mentions("v");
-            self.uses_lists &= self.mentions("lists");
-            self.uses_control &= self.mentions("control");
+            self.uses_scalars &= self.mentions(SCALARS);
+            self.uses_lists &= self.mentions(LISTS);
+            self.uses_control &= self.mentions(CONTROL);
         }
         let mut parameters = Vec::new();
         let prefix = &self.plan.prefix;
         if self.uses_scalars {
-            parameters.push(format!("struct {prefix}_scalars *v"));
+            parameters.push(text!["struct ", prefix, "_scalars *", SCALARS]);
         }
         if self.uses_lists {
-            parameters.push(format!("struct {prefix}_lists *lists"));
+            parameters.push(text!["struct ", prefix, "_lists *", LISTS]);
         }
         if self.uses_control {
-            parameters.push("struct headrace_control *control".to_owned());
+            parameters.push(text!["struct headrace_control *", CONTROL]);
         }
         parameters
     }
@@ -100,7 +151,7 @@ impl Code<'_> {
         let bytes = ctype::array_length(ty).unwrap_or(0) * ctype::element_bytes(ty.element);
         let recursive = matches!(self.unit, Unit::Procedure(procedure) if self.plan.procedure(procedure).recursive);
         if bytes <= if recursive { MAX_RECURSIVE_BYTES } else { MAX_STACK_BYTES } {
-            self.slots[at].text = self.names.fresh(name);
+            self.slots[at].text = text![self.temporary(name)];
             self.declare_local(LocalId(at as u32), zero);
             return;
         }
@@ -111,11 +162,11 @@ impl Code<'_> {
             );
         }
         let field = self.plan.list_names.borrow_mut().fresh(&format!("{}_{name}", self.name));
-        self.plan.list_fields.borrow_mut().push(ctype::declaration(ty, &field));
+        self.plan.list_fields.borrow_mut().push(ctype::declaration(ty, &field).to_string());
         self.uses_lists = true;
-        self.slots[at].text = format!("lists->{field}");
+        self.slots[at].text = text![LISTS, "->", field];
         if zero {
-            self.line(&format!("memset(lists->{field}, 0, sizeof lists->{field});"));
+            self.line(text!["memset(", LISTS, "->", field, ", 0, sizeof ", LISTS, "->", field, ");"]);
         }
     }
 
@@ -136,19 +187,19 @@ impl Code<'_> {
                 }
                 given.push(Given { pattern: (pattern_at, name_at) });
                 let Local { name, ty, .. } = self.locals[local.index()].clone();
-                let spelled = self.names.fresh(&name);
-                self.remember(&spelled, None);
+                let spelled = self.temporary(&name);
+                self.remember(&spelled, Declaration::Parameter);
                 if ctype::array_length(&ty).is_none() {
-                    parameters.push(ctype::declaration(&ty, &spelled));
-                    self.slots[local.index()].text = spelled;
+                    parameters.push(ctype::declaration(&ty, Declared(&spelled)));
+                    self.slots[local.index()].text = text![spelled];
                     continue;
                 }
-                parameters.push(ctype::pointer(ty.element, true, true, &spelled));
-                self.slots[local.index()].text = spelled.clone();
+                parameters.push(ctype::pointer(ty.element, true, true, Declared(&spelled)));
+                self.slots[local.index()].text = text![spelled];
                 if written {
                     self.declare(local.index(), &name, &ty, false);
                     let own = self.slots[local.index()].text.clone();
-                    self.line(&format!("memcpy({own}, {spelled}, sizeof {own});"));
+                    self.line(text!["memcpy(", own.as_filled(), ", ", spelled, ", sizeof ", own, ");"]);
                 }
             }
         }
@@ -156,33 +207,18 @@ impl Code<'_> {
     }
 }
 
-fn definition(attribute: &str, result: &str, name: &str, parameters: &[String], body: &str) -> String {
-    format!("{attribute}{}", defined("static inline", result, name, parameters, body))
-}
-
-fn defined(storage: &str, result: &str, name: &str, parameters: &[String], body: &str) -> String {
-    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
-    let mut head = format!("{storage} {result} {name}(");
-    let mut column = head.len();
-    for (at, part) in parameters.split(", ").enumerate() {
-        if at > 0 {
-            head.push(',');
-            if column + part.len() > 110 {
-                head.push_str("\n    ");
-                column = 4;
-            } else {
-                head.push(' ');
-                column += 2;
-            }
-        }
-        head.push_str(part);
-        column += part.len();
-    }
-    format!("{head}) {{\n{body}}}\n\n")
+fn definition(
+    attribute: &'static str,
+    result: &'static str,
+    name: &Name,
+    parameters: Vec<Text>,
+    body: Lines,
+) -> Definition {
+    Definition { attribute, storage: "static inline", result, name: name.clone(), parameters, body }
 }
 
 /// The guard of an action as a function that returns whether it holds; without a name when it always does.
-pub fn guard(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printed {
+pub fn guard(plan: &Plan<'_>, unit: Unit, action: &Action, name: &Name) -> Printed {
     if action.guard.conditions.is_empty() {
         return Printed::default();
     }
@@ -205,27 +241,27 @@ pub fn guard(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printe
             // Conditions are evaluated in order: those before this one decide whether it is evaluated at all.
             if !texts.is_empty() {
                 let all = join_conditions(&std::mem::take(&mut texts));
-                code.open(&format!("if (!({all})) {{"));
+                code.open(text!["if (!(", all, ")) {"]);
                 code.line("return false;");
                 code.close("}");
             }
             code.open("{");
-            code.splice(&before);
-            code.open(&format!("if (!({})) {{", value.text));
+            code.splice(before);
+            code.open(text!["if (!(", value.text, ")) {"]);
             code.line("return false;");
             code.close("}");
             code.close("}");
-        } else if value.text != "true" {
+        } else if value.truth != Some(true) {
             texts.push(value);
         }
         let _ = at;
     }
-    let all = if texts.is_empty() { "true".to_owned() } else { join_conditions(&texts) };
-    code.line(&format!("return {all};"));
+    let all = join_conditions(&texts);
+    code.line(text!["return ", all, ";"]);
     let mut parameters = code.shared_parameters();
     parameters.extend(frame.parameters);
     let mut printed = Printed {
-        name: name.to_owned(),
+        name: name.clone(),
         given,
         uses_scalars: code.uses_scalars,
         uses_lists: code.uses_lists,
@@ -233,13 +269,13 @@ pub fn guard(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printe
         stops: code.stops,
         ..Printed::default()
     };
-    printed.text = definition(plan.options.attribute(), "bool", name, &parameters, &code.finish());
+    printed.definition = Some(definition(plan.options.attribute(), "bool", name, parameters, code.finish()));
     printed
 }
 
-fn join_conditions(values: &[super::code::value::Value]) -> String {
+fn join_conditions(values: &[super::code::value::Value]) -> Text {
     let mut values = values.iter();
-    let Some(first) = values.next() else { return "true".to_owned() };
+    let Some(first) = values.next() else { return "true".into() };
     let all = values.fold(first.clone(), |all, value| {
         super::code::value::Value::infix("&&", &all, value, super::code::value::Kind::Bool)
     });
@@ -247,7 +283,7 @@ fn join_conditions(values: &[super::code::value::Value]) -> String {
 }
 
 /// The body of an action and its output expressions, as a function.
-pub fn body(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printed {
+pub fn body(plan: &Plan<'_>, unit: Unit, action: &Action, name: &Name) -> Printed {
     let mut code = Code::new(plan, unit, &action.name, &action.locals, "return;");
     let uses = |local: usize| {
         let inside = assigned::in_block(&action.body, local);
@@ -260,15 +296,15 @@ pub fn body(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printed
     let mut filled_in_place = vec![false; action.produces.len()];
     for (at, output) in action.produces.iter().enumerate() {
         let port = &plan.actor.outputs[output.port];
-        let spelled = code.names.fresh(&port.name);
-        parameters.push(ctype::pointer(port.ty, false, true, &spelled));
+        let spelled = code.temporary(&port.name);
+        parameters.push(ctype::pointer(port.ty, false, true, Declared(&spelled)));
         if let Some(local) = in_place(&code, action, output, port.ty) {
-            code.slots[local.index()].text = spelled.clone();
+            code.slots[local.index()].text = text![spelled];
             filled_in_place[at] = true;
             let dims = &code.locals[local.index()].ty.dims;
             if !filled::filled_first(&action.body, local.index(), dims, &|place| code.n_elements(place)) {
                 let elements = output.tokens() * u64::from(ctype::words(port.ty));
-                code.line(&format!("memset({spelled}, 0, {elements} * sizeof *{spelled});"));
+                code.line(text!["memset(", Declared(&spelled), ", 0, ", elements, " * sizeof *", spelled, ");"]);
             }
         }
         pointers.push(spelled);
@@ -283,19 +319,19 @@ pub fn body(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printed
     let mut all = code.shared_parameters();
     all.extend(parameters);
     let mut printed = Printed {
-        name: name.to_owned(),
+        name: name.clone(),
         given,
         uses_scalars: code.uses_scalars,
         uses_lists: code.uses_lists,
         uses_control: code.uses_control,
         stops: code.stops,
-        text: String::new(),
+        definition: None,
     };
-    let text = code.finish();
-    if text.is_empty() {
+    let body = code.finish();
+    if body.is_empty() {
         return Printed::default();
     }
-    printed.text = definition(plan.options.attribute(), "void", name, &all, &text);
+    printed.definition = Some(definition(plan.options.attribute(), "void", name, all, body));
     printed
 }
 
@@ -319,7 +355,7 @@ fn in_place(code: &Code<'_>, action: &Action, output: &Output, port: Scalar) -> 
     .then_some(local)
 }
 
-fn emit_output(code: &mut Code<'_>, output: &Output, pointer: &str, port: Scalar) {
+fn emit_output(code: &mut Code<'_>, output: &Output, pointer: &Name, port: Scalar) {
     let names = output.values.len();
     let words = ctype::words(port);
     for (at, value) in output.values.iter().enumerate() {
@@ -329,13 +365,13 @@ fn emit_output(code: &mut Code<'_>, output: &Output, pointer: &str, port: Scalar
                 if let Scalar::Int(ty) = port
                     && words > 1
                 {
-                    let target = if at == 0 { pointer.to_owned() } else { format!("&{pointer}[{words} * {at}]") };
+                    let target = if at == 0 { text![pointer] } else { text!["&", pointer, "[", words, " * ", at, "]"] };
                     code.store_wide(&target, &node, ty);
                     continue;
                 }
                 let value = if matches!(port, Scalar::Int(_)) { code.exact(&node) } else { code.value(&node) };
                 let text = stored(&value, port);
-                code.line(&format!("{pointer}[{at}] = {text};"));
+                code.line(text![Declared(pointer), "[", at, "] = ", text, ";"]);
             }
             OutputValue::List { place, convert } => {
                 let from_scalar = code.type_of(place.root).element;
@@ -344,20 +380,30 @@ fn emit_output(code: &mut Code<'_>, output: &Output, pointer: &str, port: Scalar
                 if names == 1 && convert.is_none() {
                     let element = ctype::element(port);
                     let elements = n as u64 * u64::from(words);
-                    code.line(&format!("memcpy({pointer}, {}, {elements} * sizeof({element}));", list.text));
+                    code.line(text![
+                        "memcpy(",
+                        Declared(pointer),
+                        ", ",
+                        list.text,
+                        ", ",
+                        elements,
+                        " * sizeof(",
+                        element,
+                        "));"
+                    ]);
                 } else if names == 1 {
                     code.convert_list(&Pointer::named(pointer), port, &list, from_scalar, n);
                 } else {
                     let i = code.temporary("i");
-                    code.open(&format!("for (size_t {i} = 0; {i} < {n}; {i}++) {{"));
+                    code.open(text!["for (size_t ", i, " = 0; ", i, " < ", n, "; ", i, "++) {"]);
                     let base = list.base();
                     let source = match ctype::words(from_scalar) {
-                        1 => format!("{base}[{i}]"),
-                        have => format!("&{base}[{have} * {i}]"),
+                        1 => text![base, "[", i, "]"],
+                        have => text!["&", base, "[", have, " * ", i, "]"],
                     };
                     let target = match words {
-                        1 => format!("{pointer}[{names} * {i} + {at}]"),
-                        words => format!("&{pointer}[{words} * ({names} * {i} + {at})]"),
+                        1 => text![pointer, "[", names, " * ", i, " + ", at, "]"],
+                        words => text!["&", pointer, "[", words, " * (", names, " * ", i, " + ", at, ")]"],
                     };
                     code.convert(&target, port, &source, from_scalar);
                     code.close("}");
@@ -368,7 +414,7 @@ fn emit_output(code: &mut Code<'_>, output: &Output, pointer: &str, port: Scalar
 }
 
 /// A procedure or function: its definition, and what callers need to know.
-pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) {
+pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, Definition) {
     let source = &plan.actor.procedures[at];
     let mut info = plan.procedure(at).clone();
     let scalar = source.result.as_ref().map(|result| result.0);
@@ -395,67 +441,67 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
     let after =
         |local: usize| source.result.as_ref().map_or(Uses::default(), |(_, value)| assigned::in_expr(value, local));
     for (position, local) in source.locals.iter().take(source.n_parameters).enumerate() {
-        let spelled = code.names.fresh(&local.name);
-        code.remember(&spelled, None);
+        let spelled = code.temporary(&local.name);
+        code.remember(&spelled, Declaration::Parameter);
         if local.ty.is_list() {
             let constant = !info.writes.get(position).copied().unwrap_or(true);
-            parameters.push(ctype::pointer(local.ty.element, constant, false, &spelled));
+            parameters.push(ctype::pointer(local.ty.element, constant, false, Declared(&spelled)));
         } else if ctype::is_wide(local.ty.element) {
-            parameters.push(ctype::pointer(local.ty.element, true, false, &spelled));
+            parameters.push(ctype::pointer(local.ty.element, true, false, Declared(&spelled)));
             copies.push((position, spelled.clone()));
         } else {
-            parameters.push(ctype::declaration(&local.ty, &spelled));
+            parameters.push(ctype::declaration(&local.ty, Declared(&spelled)));
         }
-        code.slots[position].text = spelled;
+        code.slots[position].text = text![spelled];
     }
     if info.recursive {
         if info.uses_scalars {
-            code.line("(void)v;");
+            code.line(text!["(void)", SCALARS, ";"]);
         }
         if info.uses_lists {
-            code.line("(void)lists;");
+            code.line(text!["(void)", LISTS, ";"]);
         }
         code.check_depth(source.span, MAX_DEPTH);
-        code.line("control->depth++;");
-        code.leave = format!("control->depth--; {leave}");
+        code.line(text![CONTROL, "->depth++;"]);
+        code.leave = text![CONTROL, "->depth--; ", leave];
     }
     for (position, spelled) in copies {
         let ty = source.locals[position].ty.clone();
         code.declare(position, &source.locals[position].name, &ty, false);
         let own = code.slots[position].text.clone();
-        code.line(&format!("memcpy({own}, {spelled}, sizeof {own});"));
+        code.line(text!["memcpy(", own.as_filled(), ", ", spelled, ", sizeof ", own, ");"]);
     }
     code.declare_locals(&source.body, &after);
     code.block(&source.body);
-    let mut result_type = "void".to_owned();
+    let mut result_type = "void";
     let mut result_parameter = None;
     if let Some((scalar, value)) = &source.result {
         let node = code.node(value);
         match (wide_words, scalar) {
             (Some(_), Scalar::Int(ty)) => {
-                let name = code.names.fresh("returned");
-                code.store_wide(&name, &node, *ty);
-                result_parameter = Some(format!("uint32_t *{name}"));
+                let name = code.temporary("returned");
+                code.store_wide(&text![name], &node, *ty);
+                result_parameter = Some(text!["uint32_t *", Declared(&name)]);
                 if info.recursive {
-                    code.line("control->depth--;");
+                    code.line(text![CONTROL, "->depth--;"]);
                 }
             }
             _ => {
                 let value = if matches!(scalar, Scalar::Int(_)) { code.exact(&node) } else { code.value(&node) };
                 let text = stored(&value, *scalar);
-                result_type = ctype::element(*scalar).to_owned();
+                result_type = ctype::element(*scalar);
                 if info.recursive {
                     let name = code.temporary("returned");
-                    code.line(&format!("const {result_type} {name} = {text};"));
-                    code.line("control->depth--;");
-                    code.line(&format!("return {name};"));
+                    code.line(text!["const ", result_type, " ", Declared(&name), " = ", text, ";"]);
+                    code.line(text![CONTROL, "->depth--;"]);
+                    code.line(text!["return ", name, ";"]);
                 } else {
-                    code.line(&format!("return {text};"));
+                    code.line(text!["return ", text, ";"]);
                 }
             }
         }
     } else if info.recursive {
-        code.line("control->depth--;");
+        code.line(text![CONTROL, "->depth--;"]);
     }
     let mut all = code.shared_parameters();
     all.extend(parameters);
@@ -466,10 +512,10 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
     info.stops = code.stops;
     let body = code.finish();
     let name = info.name.clone();
-    let shown = if all.is_empty() { "void".to_owned() } else { all.join(", ") };
+    let shown = if all.is_empty() { "void".to_owned() } else { listed(&all).to_string() };
     let cold = plan.options.attribute();
     let prototype = format!("{cold}static inline {result_type} {name}({shown});\n");
     let is_folded = plan.options.small.is_some() && !info.recursive && inlined::is_folded(plan.actor, at);
     let storage = if is_folded { "HR_SMALL_FOLDED" } else { "static inline" };
-    (info, prototype, format!("{cold}{}", defined(storage, &result_type, &name, &all, &body)))
+    (info, prototype, Definition { attribute: cold, storage, result: result_type, name, parameters: all, body })
 }

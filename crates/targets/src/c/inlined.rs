@@ -1,5 +1,5 @@
-//! What small C repeats because that costs less than it saves: functions that become part of those that call them, and
-//! iterations of loops that follow one another.
+//! Inlining and unrolling for size. What small C repeats because that costs less than it saves: functions that become part of
+//! those that call them, and iterations of loops that follow one another.
 
 use headrace_analysis::assigned;
 use headrace_ir::{

@@ -20,6 +20,7 @@ mod functions;
 pub mod fused;
 mod inlined;
 pub mod kernel;
+mod layout;
 mod names;
 pub mod natives;
 mod network;
@@ -28,6 +29,7 @@ pub mod project;
 mod scheduler;
 pub mod small;
 mod statement;
+mod text;
 pub(crate) mod toolchain;
 mod usual;
 
@@ -36,6 +38,7 @@ pub use network::is_profiled;
 pub use project::Dialect;
 
 use crate::automata::Automata;
+use crate::project::Notes;
 use headrace_ir::{Mapping, Network};
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::Automaton;
@@ -110,10 +113,12 @@ pub struct Options {
     pub fused: bool,
     /// Where automata that were found are kept for other targets; `None`: nowhere.
     pub automata: Option<Automata>,
+    /// Where what there is to say about a project goes.
+    pub notes: Notes,
     /// Where loops are tried before it is settled how they are printed; `None`: estimates settle it.
     pub trials: Option<Arc<dyn kernel::Trials>>,
-    /// Bytes of C of a network that runs as its control automaton: of what makes it faster, as much is printed.
-    pub most_text: usize,
+    /// The size of a network that runs as its control automaton, in operands: of what makes it faster, as much is printed.
+    pub most_size: usize,
     /// The language of kernels for loops that a device runs; `None`: none does.
     pub device: Option<&'static Dialect>,
     /// As little code and memory as there can be, for microcontrollers, with FIFOs as long as this says they get;
@@ -154,8 +159,9 @@ impl Default for Options {
             mapping: None,
             fused: true,
             automata: None,
+            notes: Notes::default(),
             trials: None,
-            most_text: fused::MOST_NETWORK_BYTES,
+            most_size: fused::MOST_NETWORK_SIZE,
             device: None,
             small: None,
             many: true,
@@ -219,6 +225,8 @@ pub struct Emission {
     pub kernels: Vec<kernel::Items>,
     /// Why the others have none, where devices were asked for.
     pub refused: Vec<String>,
+    /// How long its code is, in operands.
+    pub size: usize,
     /// Whether it may leave its automaton.
     pub(crate) leaves: bool,
     /// The function for whole messages, where there is one: it stands in the source file of the network alone.
@@ -299,9 +307,9 @@ pub fn emit_with(
     if !printed.of_many.is_empty() {
         files.insert(file_of_many(&prefix), source("", &printed.of_many));
     }
-    let PrintedNetwork { loops, kernels, refused, leaves, take_whole, .. } = printed;
+    let PrintedNetwork { loops, kernels, refused, size, leaves, take_whole, .. } = printed;
     let places = places.into_inner().places;
-    Ok(Emission { files, places, prefix, fused: is_fused, loops, kernels, refused, leaves, take_whole })
+    Ok(Emission { files, places, prefix, fused: is_fused, loops, kernels, refused, size, leaves, take_whole })
 }
 
 /// Several networks in one source text.

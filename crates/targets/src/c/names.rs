@@ -1,4 +1,5 @@
-//! C identifiers for CAL names: kept as they are where C allows it, changed where it does not or where they would clash.
+//! Name mangling. C identifiers for CAL names: kept as they are where C allows it, changed where it does not or where they
+//! would clash.
 
 use headrace_ir::{Network, Port};
 use headrace_program::language::C;

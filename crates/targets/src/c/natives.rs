@@ -1,4 +1,5 @@
-//! Natives as functions in C: how they are declared, and calls of them through what generated code hands over.
+//! Foreign-function interface. Natives as functions in C: how they are declared, and calls of them through what generated code
+//! hands over.
 
 use super::ctype;
 use headrace_ir::{Native, Network, RealType, Scalar, Type};
@@ -21,7 +22,7 @@ fn scalar(ty: Scalar) -> &'static str {
 
 fn parameter(ty: &Type) -> String {
     let element = if ty.is_list() { ctype::element(ty.element) } else { scalar(ty.element) };
-    match (ty.is_list(), element.ends_with('*')) {
+    match (ty.is_list(), ty.element == Scalar::String) {
         (false, true) => element.trim_end().to_owned(),
         (false, false) => element.to_owned(),
         (true, true) => format!("{element}*"),
@@ -37,7 +38,7 @@ fn parameters(native: &Native) -> String {
 /// The function that supplies a native, without a semicolon: `int32_t readByte(int32_t)`.
 pub fn declaration(native: &Native) -> String {
     let result = native.result.map_or("void", scalar);
-    let space = if result.ends_with(' ') || result.ends_with('*') { "" } else { " " };
+    let space = if native.result == Some(Scalar::String) { "" } else { " " };
     format!("{result}{space}{}({})", bare_name(native), parameters(native))
 }
 

@@ -1,8 +1,10 @@
-//! What is settled about an actor before its functions are printed: where its variables lie, what its procedures need,
-//! which of them call each other in a cycle.
+//! Storage layout of actors. What is settled about an actor before its functions are printed: where its variables lie, what its
+//! procedures need, which of them call each other in a cycle.
 
 use super::ctype;
+use super::layout;
 use super::names::Names;
+use super::text::Name;
 use super::{Options, PlaceTable};
 use headrace_analysis::calls::Calls;
 use headrace_analysis::ranges::Ranges;
@@ -10,30 +12,30 @@ use headrace_ir::{
     Action, Actor, Argument, Expr, ExprKind, Guard, Int, OutputValue, Place, Root, Scalar, Stmt, StmtKind, Type, Value,
 };
 use headrace_source::Diagnostic;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 
 /// Where a variable of an actor lies.
 #[derive(Clone, Debug)]
 pub enum Spelling {
-    /// In the scalar state: `v->name`.
+    /// In a field of the scalar state.
     Scalar(String),
-    /// In the lists of the state: `lists->name`.
+    /// In a field of the lists of the state.
     List(String),
     /// A constant table, its elements one after the other.
-    Table(String),
+    Table(Name),
     /// A constant table with its dimensions kept, which nothing takes more than one row of at a time: C lets a pointer
     /// to an element go through its own row only.
-    Grid(String),
-    /// A constant scalar: printed as its value; wide ones as a table of words of this name.
-    Constant(String),
+    Grid(Name),
+    /// Nowhere: a scalar that is printed as its value, or what nothing reads.
+    Constant,
 }
 
 /// What callers of a procedure need to know.
 #[derive(Clone, Debug, Default)]
 pub struct ProcedureInfo {
-    /// The C function.
-    pub name: String,
+    /// The C function; empty where nothing reaches it.
+    pub name: Name,
     /// It takes the scalar state.
     pub uses_scalars: bool,
     /// It takes the lists.
@@ -51,22 +53,31 @@ pub struct ProcedureInfo {
 /// Constant tables of a file, shared by content.
 #[derive(Debug, Default)]
 pub struct Tables {
-    names: FxHashMap<(String, String), String>,
+    names: FxHashMap<(&'static str, String, String), Name>,
     /// Names and definitions, in order of first use.
-    pub definitions: Vec<(String, String)>,
+    definitions: Vec<(Name, String)>,
 }
 
 impl Tables {
+    /// The definitions of those whose names these are.
+    pub fn named(self, names: &FxHashSet<Name>) -> String {
+        self.definitions
+            .into_iter()
+            .filter(|(name, _)| names.contains(name))
+            .map(|(_, definition)| definition)
+            .collect()
+    }
+
     /// The name of a table with this element type, size in brackets and content; `like` is the name wished for a new
     /// one.
-    pub fn intern(&mut self, names: &mut Names, like: &str, element: &str, size: &str, content: String) -> String {
-        let key = (format!("{element}{size}"), content);
+    pub fn intern(&mut self, names: &mut Names, like: &str, element: Scalar, size: &str, content: String) -> Name {
+        let key = (ctype::element(element), size.to_owned(), content);
         if let Some(name) = self.names.get(&key) {
             return name.clone();
         }
-        let name = names.fresh(like);
-        let constant = if element.ends_with('*') { format!("{element}const ") } else { format!("const {element} ") };
-        let definition = format!("static {constant}{name}{size} = {{{}\n}};\n\n", key.1);
+        let name = Name::from(names.fresh(like));
+        let constant = ctype::constant(element);
+        let definition = format!("static {constant}{name}{size} = {{{}\n}};\n\n", key.2);
         self.definitions.push((name.clone(), definition));
         self.names.insert(key, name.clone());
         name
@@ -134,9 +145,9 @@ impl<'a> Plan<'a> {
             let recursive = usage.calls.is_recursive(at);
             plan.procedures.push(ProcedureInfo {
                 name: if usage.reached[at] {
-                    names.fresh(&format!("{}_{}", plan.prefix, procedure.name))
+                    names.fresh(&format!("{}_{}", plan.prefix, procedure.name)).into()
                 } else {
-                    String::new()
+                    Name::default()
                 },
                 uses_scalars: recursive && !plan.scalar_fields.is_empty(),
                 uses_lists: recursive && !plan.list_variables.is_empty(),
@@ -159,15 +170,15 @@ impl<'a> Plan<'a> {
             let mut folded = None;
             let spelling = if variable.ty.is_list() && written {
                 let name = self.list_names.borrow_mut().fresh(short);
-                self.list_fields.borrow_mut().push(ctype::declaration(&variable.ty, &name));
+                self.list_fields.borrow_mut().push(ctype::declaration(&variable.ty, &name).to_string());
                 self.list_variables.push((name.clone(), at));
-                Spelling::List(format!("lists->{name}"))
+                Spelling::List(name)
             } else if written {
                 let name = scalar_names.fresh(short);
                 self.scalar_fields.push((name.clone(), at));
-                Spelling::Scalar(format!("v->{name}"))
+                Spelling::Scalar(name)
             } else if !read {
-                Spelling::Constant(String::new())
+                Spelling::Constant
             } else if variable.ty.is_list() || ctype::is_wide(element) {
                 let length = ctype::array_length(&variable.ty).unwrap_or(1);
                 let like = format!("{}_{short}", self.prefix);
@@ -180,11 +191,11 @@ impl<'a> Plan<'a> {
                 } else {
                     (format!("[{length}]"), initializer(&variable.whole_initial(), &variable.ty))
                 };
-                let name = tables.intern(names, &like, ctype::element(element), &size, content);
+                let name = tables.intern(names, &like, element, &size, content);
                 if nested { Spelling::Grid(name) } else { Spelling::Table(name) }
             } else {
                 folded = Some(variable.whole_initial().into_owned());
-                Spelling::Constant(String::new())
+                Spelling::Constant
             };
             self.spellings.push(spelling);
             self.folded.push(folded);
@@ -251,20 +262,7 @@ pub fn initializer(value: &Value, ty: &Type) -> String {
         Value::List(values) => texts.extend(values.iter().map(|value| element_text(value, ty.element))),
         value => texts.push(element_text(value, ty.element)),
     }
-    let mut out = String::new();
-    let mut column = usize::MAX;
-    for text in texts {
-        if column > 100 {
-            out.push_str("\n    ");
-            column = 4;
-        } else {
-            out.push(' ');
-        }
-        column += text.len() + 2;
-        out.push_str(&text);
-        out.push(',');
-    }
-    out
+    layout::elements(texts.iter().map(String::as_str))
 }
 
 /// One element of an initialiser, as it is stored.

@@ -1,4 +1,4 @@
-//! The scheduler of an actor: one C function that fires as long as it can.
+//! Code generation for run-time schedulers. The scheduler of an actor: one C function that fires as long as it can.
 //!
 //! One label a state. Indices and fill of the FIFOs are read once at the beginning and written back at the end; in
 //! between, what is known is kept in local variables. A firing ends in a jump to the next state. The first action whose
@@ -9,12 +9,14 @@
 
 mod firing;
 
-use super::code::Code;
+use super::code::{CONTROL, Code, LISTS, SCALARS};
 use super::ctype;
 use super::functions::Printed;
 use super::plan::Plan;
+use super::text::{Declared, Fixed, Lines, Name, Text, joined, text};
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Action, Scalar, StateId, Test, Type};
+use rustc_hash::FxHashSet;
 
 /// A FIFO as the code that reads or writes it knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +64,9 @@ pub struct Wiring {
     pub outputs: Vec<Vec<Reader>>,
 }
 
+/// The instance, in its scheduler.
+const SELF: Fixed = Fixed("self");
+
 /// What was printed for an action.
 #[derive(Clone, Debug, Default)]
 pub struct ActionFunctions {
@@ -75,16 +80,16 @@ pub struct ActionFunctions {
 const MAX_LOCAL_STATE_BYTES: u64 = 1024;
 
 struct Input {
-    fifo: String,
-    read: String,
-    there: String,
+    fifo: Name,
+    read: Name,
+    there: Name,
     ring: Ring,
 }
 
 struct Output {
-    fifos: Vec<String>,
-    written: String,
-    room: String,
+    fifos: Vec<Name>,
+    written: Name,
+    room: Name,
     readers: Vec<Reader>,
 }
 
@@ -105,6 +110,8 @@ struct Scheduler<'p> {
 pub struct PrintedScheduler {
     /// The definition.
     pub text: String,
+    /// Its lines.
+    pub body: Lines,
     /// It can stop the program.
     pub stops: bool,
 }
@@ -125,20 +132,20 @@ pub fn scheduler(
     let used_in = |port: usize| actor.actions.iter().any(|action| action.consumed(port) > 0);
     let used_out =
         |port: usize| actor.actions.iter().chain(&actor.initializers).any(|action| action.produced(port) > 0);
-    let mut parameters = vec![format!("struct {} *self", plan.prefix)];
+    let mut parameters = vec![text!["struct ", plan.prefix, " *", SELF]];
     let mut unused = Vec::new();
     let mut inputs = Vec::new();
     for (at, ring) in wiring.inputs.iter().enumerate() {
         let port = &actor.inputs[at].name;
         inputs.push(ring.as_ref().and_then(|ring| {
-            let fifo = code.names.fresh(port);
-            parameters.push(format!("struct {} *{fifo}", ring.name));
+            let fifo = code.temporary(port);
+            parameters.push(text!["struct ", ring.name, " *", fifo]);
             if !used_in(at) {
                 unused.push(fifo);
                 return None;
             }
-            let read = code.names.fresh(&format!("{fifo}_read"));
-            let there = code.names.fresh(&format!("{fifo}_there"));
+            let read = code.temporary(&format!("{fifo}_read"));
+            let there = code.temporary(&format!("{fifo}_there"));
             Some(Input { fifo, read, there, ring: ring.clone() })
         }));
     }
@@ -148,8 +155,8 @@ pub fn scheduler(
         let mut fifos = Vec::new();
         for (number, reader) in readers.iter().enumerate() {
             let like = if readers.len() == 1 { port.clone() } else { format!("{port}_{}", number + 1) };
-            let fifo = code.names.fresh(&like);
-            parameters.push(format!("struct {} *{fifo}", reader.ring.name));
+            let fifo = code.temporary(&like);
+            parameters.push(text!["struct ", reader.ring.name, " *", fifo]);
             fifos.push(fifo);
         }
         if readers.is_empty() || !used_out(at) {
@@ -157,11 +164,11 @@ pub fn scheduler(
             outputs.push(None);
             continue;
         }
-        let written = code.names.fresh(&format!("{port}_written"));
-        let room = code.names.fresh(&format!("{port}_room"));
+        let written = code.temporary(&format!("{port}_written"));
+        let room = code.temporary(&format!("{port}_room"));
         outputs.push(Some(Output { fifos, written, room, readers: readers.clone() }));
     }
-    parameters.push("struct headrace_control *control".to_owned());
+    parameters.push(text!["struct headrace_control *", CONTROL]);
     let states: Vec<String> = {
         let mut names = super::names::Names::default();
         names.fresh("out");
@@ -192,100 +199,100 @@ pub fn scheduler(
     let rest = scheduler.code.take();
     scheduler.drop_unused(&rest, &mut unused);
     scheduler.prologue(&unused);
-    scheduler.code.splice(&rest);
+    scheduler.code.splice(rest);
     scheduler.epilogue();
     let cold = plan.options.attribute();
-    let mut text = format!("{cold}static bool {name}(\n    {}) {{\n", parameters.join(",\n    "));
     let stops = scheduler.stops;
-    text.push_str(&scheduler.code.finish());
-    text.push_str("}\n\n");
-    PrintedScheduler { text, stops }
+    let body = scheduler.code.finish();
+    let parameters = joined(&parameters, ",\n    ");
+    let text = format!("{cold}static bool {name}(\n    {parameters}) {{\n{body}}}\n\n");
+    PrintedScheduler { text, body, stops }
 }
 
 impl Scheduler<'_> {
     /// Ports that no emitted test touches, since another port of their actions is not connected.
-    fn drop_unused(&mut self, text: &str, unused: &mut Vec<String>) {
-        let words: rustc_hash::FxHashSet<&str> = super::code::words_of(text).collect();
+    fn drop_unused(&mut self, lines: &Lines, unused: &mut Vec<Name>) {
+        let touched: FxHashSet<&Name> = lines.names().collect();
         for input in &mut self.inputs {
-            if input.as_ref().is_some_and(|input| !words.contains(input.read.as_str())) {
+            if input.as_ref().is_some_and(|input| !touched.contains(&input.read)) {
                 unused.extend(input.take().map(|input| input.fifo));
             }
         }
         for output in &mut self.outputs {
-            if output.as_ref().is_some_and(|output| !words.contains(output.written.as_str())) {
+            if output.as_ref().is_some_and(|output| !touched.contains(&output.written)) {
                 unused.extend(output.take().into_iter().flat_map(|output| output.fifos));
             }
         }
     }
 
-    fn prologue(&mut self, unused: &[String]) {
+    fn prologue(&mut self, unused: &[Name]) {
         let code = &mut self.code;
         for name in unused {
-            code.line(&format!("(void){name};"));
+            code.line(text!["(void)", name, ";"]);
         }
         code.line("bool fired = false;");
         if self.budget {
-            code.line("uint64_t budget = control->budget;");
+            code.line(text!["uint64_t budget = ", CONTROL, "->budget;"]);
         } else if !self.stops {
-            code.line("(void)control;");
+            code.line(text!["(void)", CONTROL, ";"]);
         }
         for input in self.inputs.iter().flatten() {
             let Input { fifo, read, there, ring } = input;
             match ring.shared {
                 None => {
-                    code.line(&format!("uint32_t {read} = {fifo}->read;"));
-                    code.line(&format!("uint32_t {there} = {fifo}->written - {read};"));
+                    code.line(text!["uint32_t ", read, " = ", fifo, "->read;"]);
+                    code.line(text!["uint32_t ", there, " = ", fifo, "->written - ", read, ";"]);
                 }
                 Some(at_once) => {
-                    code.line(&format!("uint32_t {read} = hr_own(&{fifo}->read);"));
-                    code.line(&format!("uint32_t {there} = {fifo}->written_seen - {read};"));
-                    code.line(&format!("{there} = {there} < {at_once}u ? {there} : {at_once}u;"));
+                    code.line(text!["uint32_t ", read, " = hr_own(&", fifo, "->read);"]);
+                    code.line(text!["uint32_t ", there, " = ", fifo, "->written_seen - ", read, ";"]);
+                    code.line(text![there, " = ", there, " < ", at_once, "u ? ", there, " : ", at_once, "u;"]);
                 }
             }
         }
         for output in self.outputs.iter().flatten() {
             let Output { fifos, written, room, readers } = output;
             let own = match readers[0].ring.shared {
-                None => format!("{}->written", fifos[0]),
-                Some(_) => format!("hr_own(&{}->written)", fifos[0]),
+                None => text![fifos[0], "->written"],
+                Some(_) => text!["hr_own(&", fifos[0], "->written)"],
             };
-            code.line(&format!("uint32_t {written} = {own};"));
+            code.line(text!["uint32_t ", written, " = ", own, ";"]);
             let rooms = rooms(fifos, written, readers, &|_| None);
-            code.line(&format!("uint32_t {room} = {};", rooms[0]));
+            code.line(text!["uint32_t ", room, " = ", rooms[0], ";"]);
             for other in &rooms[1..] {
-                code.line(&format!("{room} = {room} < {other} ? {room} : {other};"));
+                code.line(text![room, " = ", room, " < ", other, " ? ", room, " : ", other, ";"]);
             }
         }
         if self.uses_v {
             let prefix = &self.plan.prefix;
             if self.local_state {
-                code.line(&format!("struct {prefix}_scalars state = self->scalars;"));
-                code.line(&format!("struct {prefix}_scalars *const v = &state;"));
+                code.line(text!["struct ", prefix, "_scalars state = self->scalars;"]);
+                code.line(text!["struct ", prefix, "_scalars *const ", SCALARS, " = &state;"]);
             } else {
-                code.line(&format!("struct {prefix}_scalars *const v = &self->scalars;"));
+                code.line(text!["struct ", prefix, "_scalars *const ", SCALARS, " = &self->scalars;"]);
             }
         }
         if self.uses_lists {
             let prefix = &self.plan.prefix;
-            code.line(&format!("struct {prefix}_lists *const lists = &self->lists;"));
+            code.line(text!["struct ", prefix, "_lists *const ", LISTS, " = &self->lists;"]);
         }
         code.line("self->blocked = 0;");
     }
 
     fn epilogue(&mut self) {
         let code = &mut self.code;
-        code.splice("out:\n");
+        code.label("out");
         for input in self.inputs.iter().flatten() {
             match input.ring.shared {
-                None => code.line(&format!("{}->read = {};", input.fifo, input.read)),
-                Some(_) => code.line(&format!("hr_publish(&{}->read, {});", input.fifo, input.read)),
+                None => code.line(text![input.fifo, "->read = ", input.read, ";"]),
+                Some(_) => code.line(text!["hr_publish(&", input.fifo, "->read, ", input.read, ");"]),
             }
         }
         for output in self.outputs.iter().flatten() {
             for (fifo, reader) in output.fifos.iter().zip(&output.readers) {
                 match reader.ring.shared {
-                    None => code.line(&format!("{fifo}->written = {};", output.written)),
-                    Some(_) => code.line(&format!("hr_publish(&{fifo}->written, {});", output.written)),
+                    None => code.line(text![fifo, "->written = ", output.written, ";"]),
+                    Some(_) => code.line(text!["hr_publish(&", fifo, "->written, ", output.written, ");"]),
                 }
             }
         }
@@ -293,7 +300,7 @@ impl Scheduler<'_> {
             code.line("self->scalars = state;");
         }
         if self.budget {
-            code.line("control->budget = budget;");
+            code.line(text![CONTROL, "->budget = budget;"]);
         }
         code.line("return fired;");
     }
@@ -303,13 +310,13 @@ impl Scheduler<'_> {
         if n == 0 {
             return;
         }
-        self.code.open(&format!("if (self->started < {n}) {{"));
+        self.code.open(text!["if (self->started < ", n, ") {"]);
         for (at, printed) in functions.iter().enumerate() {
             let action = &self.plan.actor.initializers[at];
-            self.code.open(&format!("if (self->started == {at}) {{"));
+            self.code.open(text!["if (self->started == ", at, ") {"]);
             let number = self.plan.actor.actions.len() + at;
             self.attempt(action, printed, number, None, None);
-            self.code.line(&format!("self->started = {};", at + 1));
+            self.code.line(text!["self->started = ", at + 1, ";"]);
             self.code.close("}");
         }
         self.code.close("}");
@@ -323,14 +330,14 @@ impl Scheduler<'_> {
             self.code.open("switch (self->state) {");
             for (at, label) in self.states.clone().iter().enumerate() {
                 if at != initial {
-                    self.code.line(&format!("case {at}: goto {label};"));
+                    self.code.line(text!["case ", at, ": goto ", label, ";"]);
                 }
             }
-            self.code.line(&format!("default: goto {};", self.states[initial]));
+            self.code.line(text!["default: goto ", self.states[initial], ";"]);
             self.code.close("}");
         }
         for (at, state) in actor.schedule.states.iter().enumerate() {
-            let (_, text) = self.capture(|scheduler| {
+            let (_, lines) = self.capture(|scheduler| {
                 let here = several.then_some(at);
                 for test in &state.tests {
                     let action = &actor.actions[test.action.index()];
@@ -344,25 +351,24 @@ impl Scheduler<'_> {
                 consumes.iter().all(|pattern| self.inputs[pattern.port].is_some())
             };
             if several || state.tests.iter().any(fires) {
-                let label = format!("{}:\n", self.states[at]);
-                self.code.splice(&label);
+                self.code.label(&self.states[at]);
             }
-            self.code.splice(&text);
+            self.code.splice(lines);
             self.leave(StateId(at as u32));
         }
     }
 
-    fn capture<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> (T, String) {
+    fn capture<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> (T, Lines) {
         let before = self.code.take();
         let result = write(self);
         let written = self.code.take();
-        self.code.splice(&before);
+        self.code.splice(before);
         (result, written)
     }
 
     fn leave(&mut self, state: StateId) {
         if self.plan.actor.schedule.states.len() > 1 {
-            self.code.line(&format!("self->state = {};", state.index()));
+            self.code.line(text!["self->state = ", state.index(), ";"]);
         }
         self.code.line("goto out;");
     }
@@ -379,36 +385,36 @@ impl Scheduler<'_> {
         let mut conditions = Vec::new();
         for pattern in &action.consumes {
             match &self.inputs[pattern.port] {
-                Some(input) => conditions.push(format!("{} >= {}u", input.there, pattern.tokens())),
+                Some(input) => conditions.push(text![input.there, " >= ", pattern.tokens(), "u"]),
                 // Nothing ever comes: the action never fires.
                 None => return,
             }
         }
-        self.code.line(&format!("/* {} */", comment(&action.name)));
+        self.code.line(text!["/* ", comment(&action.name), " */"]);
         if conditions.is_empty() {
             self.code.open("{");
         } else {
-            self.code.open(&format!("if ({}) {{", conditions.join(" && ")));
+            self.code.open(text!["if (", joined(&conditions, " && "), ") {"]);
         }
         let windows = self.windows(action);
         let mut guarded = false;
-        if !printed.guard.name.is_empty() {
+        if printed.guard.is_called() {
             let mut call = self.call(&printed.guard, &windows, &[]);
             if printed.guard.stops {
                 self.stops = true;
                 let holds = self.code.temporary("holds");
-                self.code.line(&format!("const bool {holds} = {call};"));
+                self.code.line(text!["const bool ", Declared(&holds), " = ", call, ";"]);
                 self.stopped(state);
-                call = holds;
+                call = text![holds];
             }
-            self.code.open(&format!("if ({call}) {{"));
+            self.code.open(text!["if (", call, ") {"]);
             guarded = true;
         }
         self.room(action, number, state);
         self.fire(action, printed, number, &windows, state, test.is_none());
         if let Some(Test { next, .. }) = test {
             let label = self.states[next.index()].clone();
-            self.code.line(&format!("goto {label};"));
+            self.code.line(text!["goto ", label, ";"]);
         }
         if guarded {
             self.code.close("}");
@@ -418,54 +424,50 @@ impl Scheduler<'_> {
 
     fn stopped(&mut self, state: Option<usize>) {
         self.stops = true;
-        self.code.open("if (control->stopped != 0) {");
+        self.code.open(text!["if (", CONTROL, "->stopped != 0) {"]);
         self.leave_at(state);
         self.code.close("}");
     }
 
     fn leave_at(&mut self, state: Option<usize>) {
         if let Some(state) = state {
-            self.code.line(&format!("self->state = {state};"));
+            self.code.line(text!["self->state = ", state, ";"]);
         }
         self.code.line("goto out;");
     }
 }
 
 /// The room in each FIFO of an output, given in what variable the read index of a FIFO that leads back is kept.
-fn rooms(
-    fifos: &[String],
-    written: &str,
-    readers: &[Reader],
-    own_read: &dyn Fn(usize) -> Option<String>,
-) -> Vec<String> {
-    let mut rooms: Vec<String> = fifos
+fn rooms(fifos: &[Name], written: &Name, readers: &[Reader], own_read: &dyn Fn(usize) -> Option<Name>) -> Vec<Text> {
+    let mut rooms: Vec<Text> = fifos
         .iter()
         .zip(readers)
         .map(|(fifo, Reader { ring, back, .. })| {
             let read = back
                 .and_then(own_read)
-                .unwrap_or_else(|| format!("{fifo}->{}", if ring.shared.is_some() { "read_seen" } else { "read" }));
-            format!("{}u - ({written} - {read})", ring.capacity)
+                .map(Text::from)
+                .unwrap_or_else(|| text![fifo, "->", if ring.shared.is_some() { "read_seen" } else { "read" }]);
+            text![ring.capacity, "u - (", written, " - ", read, ")"]
         })
         .collect();
     let at_once = readers.iter().filter_map(|reader| reader.ring.shared).min();
-    rooms.extend(at_once.map(|tokens| format!("{tokens}u")));
+    rooms.extend(at_once.map(|tokens| text![tokens, "u"]));
     rooms
 }
 
-/// Stores a token after the conversions of the ports that it iterations.
-pub fn convert_through(code: &mut Code<'_>, target: &str, to: Scalar, source: &str, from: Scalar, via: &[Scalar]) {
-    let mut at = source.to_owned();
+/// Stores a token after the conversions of the ports that it passes.
+pub fn convert_through(code: &mut Code<'_>, target: &Text, to: Scalar, source: &Text, from: Scalar, via: &[Scalar]) {
+    let mut at = source.clone();
     let mut scalar = from;
     for &next in via {
         let name = code.temporary("passed");
-        code.line(&format!("{};", ctype::declaration(&Type::scalar(next), &name)));
-        code.convert(&name, next, &at, scalar);
-        at = name;
+        code.line(text![ctype::declaration(&Type::scalar(next), Declared(&name)), ";"]);
+        code.convert(&text![name], next, &at, scalar);
+        at = text![name];
         scalar = next;
     }
     if scalar == to && ctype::words(to) > 1 {
-        code.line(&format!("hr_wide_copy({target}, {at}, {});", ctype::words(to)));
+        code.line(text!["hr_wide_copy(", target.as_filled(), ", ", at, ", ", ctype::words(to), ");"]);
     } else {
         code.convert(target, to, &at, scalar);
     }

@@ -1,13 +1,15 @@
-//! Statements.
+//! Code generation for statements. Assignments, copies, branches, loops, calls and prints become lines of C, with what their
+//! expressions need before them.
 
 use super::code::node::{Node, index_proven};
 use super::code::places::Pointer;
 use super::code::value::{Kind, Value, round_real, wrap_value};
 use super::code::wide::exact_words;
-use super::code::{Code, stored};
+use super::code::{CONTROL, Code, Declaration, stored};
 use super::ctype::{self, Repr};
 use super::inlined;
 use super::natives::bare_name;
+use super::text::{Declared, Text, listed, text};
 use headrace_analysis::assigned;
 use headrace_analysis::ranges::Interval;
 use headrace_ir::{
@@ -52,7 +54,7 @@ impl Code<'_> {
         }
         let word = self.load(word);
         let to = self.place(place);
-        self.line(&format!("hr_small_store(&{to}, {});", word.text));
+        self.line(text!["hr_small_store(&", to, ", ", word.text, ");"]);
         true
     }
 
@@ -73,7 +75,7 @@ impl Code<'_> {
                     self.print(piece);
                 }
                 if *newline {
-                    self.line("hr_print_text(control, \"\\n\");");
+                    self.line(text!["hr_print_text(", CONTROL, ", \"\\n\");"]);
                 }
             }
         }
@@ -89,7 +91,7 @@ impl Code<'_> {
             let text = self.wide(&node, words);
             let target = self.place(place);
             if text != target {
-                self.line(&format!("hr_wide_copy({target}, {text}, {words});"));
+                self.line(text!["hr_wide_copy(", target.as_filled(), ", ", text, ", ", words, ");"]);
             }
             return;
         }
@@ -98,7 +100,7 @@ impl Code<'_> {
         let text = stored(&value, scalar);
         let target = self.place(place);
         if target != text {
-            self.line(&format!("{target} = {text};"));
+            self.line(text![target.as_target(), " = ", text, ";"]);
         }
     }
 
@@ -127,7 +129,18 @@ impl Code<'_> {
                 let elements = n as u64 * u64::from(ctype::words(source_type.element));
                 let element = ctype::element(source_type.element);
                 let (to, from) = (to.text, from.text);
-                self.line(&format!("{function}({to}, {from}, {elements} * sizeof({element}));"));
+                self.line(text![
+                    function,
+                    "(",
+                    to.as_filled(),
+                    ", ",
+                    from,
+                    ", ",
+                    elements,
+                    " * sizeof(",
+                    element,
+                    "));"
+                ]);
             }
             Some(_) => self.convert_list(&to, target_scalar, &from, source_type.element, n),
         }
@@ -137,10 +150,10 @@ impl Code<'_> {
     pub fn convert_list(&mut self, to: &Pointer, to_scalar: Scalar, from: &Pointer, from_scalar: Scalar, n: usize) {
         let i = self.temporary("i");
         let (to, from) = (to.base(), from.base());
-        self.open(&format!("for (size_t {i} = 0; {i} < {n}; {i}++) {{"));
-        let at = |base: &str, scalar: Scalar| match ctype::words(scalar) {
-            1 => format!("{base}[{i}]"),
-            words => format!("&{base}[{words} * {i}]"),
+        self.open(text!["for (size_t ", i, " = 0; ", i, " < ", n, "; ", i, "++) {"]);
+        let at = |base: &Text, scalar: Scalar| match ctype::words(scalar) {
+            1 => text![base, "[", i, "]"],
+            words => text!["&", base, "[", words, " * ", i, "]"],
         };
         let (target, source) = (at(&to, to_scalar), at(&from, from_scalar));
         self.convert(&target, to_scalar, &source, from_scalar);
@@ -148,23 +161,52 @@ impl Code<'_> {
     }
 
     /// Stores one scalar with conversion: `source` and `target` are elements, or pointers to the words of wide ones.
-    pub fn convert(&mut self, target: &str, to: Scalar, source: &str, from: Scalar) {
+    pub fn convert(&mut self, target: &Text, to: Scalar, source: &Text, from: Scalar) {
         match (from, to) {
             (Scalar::Int(from), Scalar::Int(to)) => {
                 let from_words = ctype::storage_words(from);
                 match ctype::storage_words(to) {
                     Some(words) => match from_words {
                         Some(have) => {
-                            self.line(&format!(
-                                "hr_wide_resize({target}, {words}, {source}, {have}, {});",
-                                from.signed
-                            ));
-                            self.line(&format!("hr_wide_wrap({target}, {words}, {}, {});", to.width, to.signed));
+                            self.line(text![
+                                "hr_wide_resize(",
+                                target,
+                                ", ",
+                                words,
+                                ", ",
+                                source,
+                                ", ",
+                                have,
+                                ", ",
+                                from.signed,
+                                ");"
+                            ]);
+                            self.line(text![
+                                "hr_wide_wrap(",
+                                target,
+                                ", ",
+                                words,
+                                ", ",
+                                to.width,
+                                ", ",
+                                to.signed,
+                                ");"
+                            ]);
                         }
                         None => {
                             let kind = if from.signed { "i64" } else { "u64" };
-                            self.line(&format!("hr_wide_from_{kind}({target}, {words}, {source});"));
-                            self.line(&format!("hr_wide_wrap({target}, {words}, {}, {});", to.width, to.signed));
+                            self.line(text!["hr_wide_from_", kind, "(", target, ", ", words, ", ", source, ");"]);
+                            self.line(text![
+                                "hr_wide_wrap(",
+                                target,
+                                ", ",
+                                words,
+                                ", ",
+                                to.width,
+                                ", ",
+                                to.signed,
+                                ");"
+                            ]);
                         }
                     },
                     None => {
@@ -174,26 +216,41 @@ impl Code<'_> {
                         };
                         let fits = Interval::of_type(from).fits(to);
                         let value = if fits { value } else { wrap_value(&value, to) };
-                        self.line(&format!("{target} = {};", value.text));
+                        self.line(text![target.as_target(), " = ", value.text, ";"]);
                     }
                 }
             }
             (Scalar::Real(from), Scalar::Real(to)) => {
                 let value = read_real(source, from);
                 let rounded = round_real(&value, to);
-                self.line(&format!("{target} = {};", stored(&rounded, Scalar::Real(to))));
+                self.line(text![target.as_target(), " = ", stored(&rounded, Scalar::Real(to)), ";"]);
             }
             (Scalar::Int(from), Scalar::Real(to)) => {
                 let value = match ctype::storage_words(from) {
                     Some(words) => {
                         let scratch = self.temporary("scratch");
-                        self.line(&format!("uint32_t {scratch}[{}];", words + 1));
+                        self.line(text!["uint32_t ", Declared(&scratch), "[", words + 1, "];"]);
                         let extended = self.temporary("wide");
-                        self.line(&format!("uint32_t {extended}[{}];", words + 1));
+                        self.line(text!["uint32_t ", Declared(&extended), "[", words + 1, "];"]);
                         let more = words + 1;
-                        self.line(&format!("hr_wide_resize({extended}, {more}, {source}, {words}, {});", from.signed));
+                        self.line(text![
+                            "hr_wide_resize(",
+                            extended,
+                            ", ",
+                            more,
+                            ", ",
+                            source,
+                            ", ",
+                            words,
+                            ", ",
+                            from.signed,
+                            ");"
+                        ]);
                         let precision = if to == RealType::Double { 53 } else { 24 };
-                        Value::primary(format!("hr_wide_real({extended}, {more}, {precision}, {scratch})"), Kind::Real)
+                        Value::primary(
+                            text!["hr_wide_real(", extended, ", ", more, ", ", precision, ", ", scratch, ")"],
+                            Kind::Real,
+                        )
                     }
                     None if to == RealType::Float => {
                         Value::primary(source, Kind::Int(Repr::of_storage(from))).cast("float", Kind::Real)
@@ -201,9 +258,9 @@ impl Code<'_> {
                     None => Value::primary(source, Kind::Int(Repr::of_storage(from))).cast("double", Kind::Real),
                 };
                 let rounded = round_real(&value, to);
-                self.line(&format!("{target} = {};", stored(&rounded, Scalar::Real(to))));
+                self.line(text![target.as_target(), " = ", stored(&rounded, Scalar::Real(to)), ";"]);
             }
-            _ => self.line(&format!("{target} = {source};")),
+            _ => self.line(text![target.as_target(), " = ", source, ";"]),
         }
     }
 
@@ -215,18 +272,18 @@ impl Code<'_> {
         match (yes_text.is_empty(), no_text.is_empty()) {
             (true, true) => {}
             (false, _) => {
-                self.open(&format!("if {} {{", condition.in_parentheses()));
-                self.splice(&yes_text);
+                self.open(text!["if ", condition.in_parentheses(), " {"]);
+                self.splice(yes_text);
                 if !no_text.is_empty() {
                     self.reopen("} else {");
-                    self.splice(&no_text);
+                    self.splice(no_text);
                 }
                 self.close("}");
             }
             (true, false) => {
                 let negated = Value::prefix("!", &condition, Kind::Bool);
-                self.open(&format!("if {} {{", negated.in_parentheses()));
-                self.splice(&no_text);
+                self.open(text!["if ", negated.in_parentheses(), " {"]);
+                self.splice(no_text);
                 self.close("}");
             }
         }
@@ -239,12 +296,12 @@ impl Code<'_> {
             code.value(&node)
         });
         if prelude.is_empty() {
-            self.open(&format!("while {} {{", test.in_parentheses()));
+            self.open(text!["while ", test.in_parentheses(), " {"]);
         } else {
             self.open("for (;;) {");
-            self.splice(&prelude);
+            self.splice(prelude);
             let stop = Value::prefix("!", &test, Kind::Bool);
-            self.open(&format!("if {} {{", stop.in_parentheses()));
+            self.open(text!["if ", stop.in_parentheses(), " {"]);
             self.line("break;");
             self.close("}");
         }
@@ -271,20 +328,20 @@ impl Code<'_> {
                 let low = self.exact(&low_node).to(repr);
                 let high = self.exact(&high_node).to(repr);
                 let high = self.loop_bound(high, repr);
-                let name = self.names.fresh(&self.locals[variable.index()].name.clone());
+                let name = self.temporary(&self.locals[variable.index()].name.clone());
                 let range = Interval { low: low_node.range.low.clone(), high: high_node.range.high.clone() };
                 let range = if range.low > range.high { all } else { range };
                 let old = self.slots[variable.index()].clone();
                 let slot = &mut self.slots[variable.index()];
-                slot.text = name.clone();
+                slot.text = text![name];
                 slot.repr = Some(repr);
                 slot.range = range;
                 let test = match &high.constant {
                     Some(last) => {
                         let end = last.add(&Int::from(1i64));
-                        format!("{name} < {}", Value::int(&end, repr).text)
+                        text![name, " < ", Value::int(&end, repr).text]
                     }
-                    None => format!("{name} <= {}", high.text),
+                    None => text![name, " <= ", high.text],
                 };
                 let iterations = match (&low.constant, &high.constant) {
                     (Some(low), Some(high)) => high.add(&Int::from(1i64)).sub(low).to_u64(),
@@ -306,9 +363,9 @@ impl Code<'_> {
                     let [to, a, b] = lists.map(|place| {
                         let whole = Place { indices: Vec::new(), ..place.clone() };
                         let text = self.list(&whole);
-                        if low == 0 { text } else { format!("&{text}[{low}]") }
+                        if low == 0 { text } else { text!["&", text, "[", low, "]"] }
                     });
-                    self.line(&format!("hr_small_xor({to}, {a}, {b}, {iterations}u);"));
+                    self.line(text!["hr_small_xor(", to, ", ", a, ", ", b, ", ", iterations, "u);"]);
                     self.slots[variable.index()] = old;
                     return;
                 }
@@ -316,11 +373,23 @@ impl Code<'_> {
                 if small.is_some_and(|iterations| inlined::is_unrolled(variable.index(), iterations, body, &bits)) {
                     self.line("HR_SMALL_UNROLLED");
                 }
-                let next = if in_a_row == 1 { format!("{name}++") } else { format!("{name} += {in_a_row}") };
-                self.open(&format!("for ({} {name} = {}; {test}; {next}) {{", repr.c(), low.text));
+                let next = if in_a_row == 1 { text![name, "++"] } else { text![name, " += ", in_a_row] };
+                self.open(text![
+                    "for (",
+                    repr.c(),
+                    " ",
+                    Declared(&name),
+                    " = ",
+                    low.text,
+                    "; ",
+                    test,
+                    "; ",
+                    next,
+                    ") {"
+                ]);
                 for iteration in 0..in_a_row {
                     if iteration > 0 {
-                        self.slots[variable.index()].text = format!("({name} + {iteration})");
+                        self.slots[variable.index()].text = text!["(", name, " + ", iteration, ")"];
                     }
                     self.block(body);
                 }
@@ -336,7 +405,7 @@ impl Code<'_> {
             return high;
         }
         let name = self.temporary("last");
-        self.line(&format!("const {} {name} = {};", repr.c(), high.text));
+        self.line(text!["const ", repr.c(), " ", Declared(&name), " = ", high.text, ";"]);
         Value::primary(name, Kind::Int(repr))
     }
 
@@ -373,21 +442,21 @@ impl Code<'_> {
         self.assign(&place(last), high);
         let saved = self.slots[variable.index()].clone();
         if owned {
-            let name = self.names.fresh(&self.locals[variable.index()].name.clone());
-            self.slots[variable.index()].text = name;
+            let name = self.temporary(&self.locals[variable.index()].name.clone());
+            self.slots[variable.index()].text = text![name];
             self.declare_local(variable, false);
         }
         let test = expr(ExprKind::Compare(CompareOp::LessEqual, Box::new(load(first)), Box::new(load(last))));
         let node = self.node(&test);
         let condition = self.value(&node);
-        self.open(&format!("if {} {{", condition.in_parentheses()));
+        self.open(text!["if ", condition.in_parentheses(), " {"]);
         self.assign(&place(variable), &expr(ExprKind::Wrap(ty, Box::new(load(first)))));
         self.open("for (;;) {");
         self.block(body);
         let done = expr(ExprKind::Compare(CompareOp::GreaterEqual, Box::new(load(variable)), Box::new(load(last))));
         let node = self.node(&done);
         let condition = self.value(&node);
-        self.open(&format!("if {} {{", condition.in_parentheses()));
+        self.open(text!["if ", condition.in_parentheses(), " {"]);
         self.line("break;");
         self.close("}");
         let one = expr(ExprKind::Int(Int::from(1i64)));
@@ -405,7 +474,7 @@ impl Code<'_> {
     pub fn declare_local(&mut self, local: LocalId, zero: bool) {
         let ty = self.locals[local.index()].ty.clone();
         let text = self.slots[local.index()].text.clone();
-        let declaration = ctype::declaration(&ty, &text);
+        let declaration = ctype::declaration(&ty, text.as_target());
         let zero_text = match (ctype::array_length(&ty), ty.element) {
             _ if !zero => "",
             (Some(_), _) => " = {0}",
@@ -415,9 +484,9 @@ impl Code<'_> {
             (None, Scalar::String) => " = \"\"",
             (None, Scalar::Int(_)) => " = 0",
         };
-        let line = format!("{declaration}{zero_text};");
-        self.remember(&text, Some(line.clone()));
-        self.line(&line);
+        let line = text![declaration, zero_text, ";"];
+        text.names().take(1).for_each(|name| self.remember(name, Declaration::Local));
+        self.line(line);
     }
 
     fn call(&mut self, result: Option<LocalId>, procedure: usize, arguments: &[Argument]) {
@@ -435,15 +504,15 @@ impl Code<'_> {
             (Some(words), target) => {
                 let target = target.unwrap_or_else(|| {
                     let name = self.temporary("unused");
-                    self.line(&format!("uint32_t {name}[{words}];"));
-                    name
+                    self.line(text!["uint32_t ", Declared(&name), "[", words, "];"]);
+                    text![name]
                 });
                 texts.push(target);
-                self.line(&format!("{name}({});", texts.join(", ")));
+                self.line(text![name, "(", listed(&texts), ");"]);
             }
-            (None, Some(target)) => self.line(&format!("{target} = {name}({});", texts.join(", "))),
-            (None, None) if scalar.is_some() => self.line(&format!("(void){name}({});", texts.join(", "))),
-            (None, None) => self.line(&format!("{name}({});", texts.join(", "))),
+            (None, Some(target)) => self.line(text![target.as_target(), " = ", name, "(", listed(&texts), ");"]),
+            (None, None) if scalar.is_some() => self.line(text!["(void)", name, "(", listed(&texts), ");"]),
+            (None, None) => self.line(text![name, "(", listed(&texts), ");"]),
         }
         if stops {
             self.stop_after_call();
@@ -460,20 +529,20 @@ impl Code<'_> {
                     let node = self.node(value);
                     match ty.element {
                         Scalar::Int(_) if Repr::holding(&node.range).is_some() => {
-                            format!("{{{}, NULL, 0, 0.0, NULL}}", self.exact(&node).to(Repr::I64).text)
+                            text!["{", self.exact(&node).to(Repr::I64).text, ", NULL, 0, 0.0, NULL}"]
                         }
                         Scalar::Bool => {
                             let value = self.value(&node).cast("int64_t", Kind::Int(Repr::I64));
-                            format!("{{{}, NULL, 0, 0.0, NULL}}", value.text)
+                            text!["{", value.text, ", NULL, 0, 0.0, NULL}"]
                         }
                         Scalar::Real(_) => {
                             let value = self.value(&node);
-                            format!("{{0, NULL, 0, (double)({}), NULL}}", value.text)
+                            text!["{0, NULL, 0, (double)(", value.text, "), NULL}"]
                         }
-                        Scalar::String => format!("{{0, NULL, 0, 0.0, {}}}", self.value(&node).text),
+                        Scalar::String => text!["{0, NULL, 0, 0.0, ", self.value(&node).text, "}"],
                         Scalar::Int(_) => {
                             self.unsupported(span, "a native that takes integers of more than 64 bits");
-                            "{0}".to_owned()
+                            text!["{0}"]
                         }
                     }
                 }
@@ -486,13 +555,19 @@ impl Code<'_> {
                     let pointer = self.list(place);
                     match list.element {
                         Scalar::Int(ty) if ty.width <= 8 && !ty.signed => {
-                            format!("{{0, {pointer}, {bytes}, 0.0, NULL}}")
+                            text!["{0, ", pointer, ", ", bytes, ", 0.0, NULL}"]
                         }
                         Scalar::String => {
                             let n = list.len();
-                            format!("{{0, (uint8_t *){pointer}, (uint32_t)({n} * sizeof(const char *)), 0.0, NULL}}")
+                            text![
+                                "{0, (uint8_t *)",
+                                pointer,
+                                ", (uint32_t)(",
+                                n,
+                                " * sizeof(const char *)), 0.0, NULL}"
+                            ]
                         }
-                        _ => format!("{{0, (uint8_t *){pointer}, {bytes}, 0.0, NULL}}"),
+                        _ => text!["{0, (uint8_t *)", pointer, ", ", bytes, ", 0.0, NULL}"],
                     }
                 }
             });
@@ -505,33 +580,41 @@ impl Code<'_> {
             Some(Scalar::String) => Some("text"),
             _ => None,
         };
-        items.extend(answer.map(|_| "{0, NULL, 0, 0.0, NULL}".to_owned()));
+        items.extend(answer.map(|_| text!["{0, NULL, 0, 0.0, NULL}"]));
         let list = if items.is_empty() {
-            "NULL".to_owned()
+            text!["NULL"]
         } else {
             let name = self.temporary("arguments");
-            self.line(&format!("struct headrace_argument {name}[{}] = {{{}}};", items.len(), items.join(", ")));
-            name
+            self.line(text![
+                "struct headrace_argument ",
+                Declared(&name),
+                "[",
+                items.len(),
+                "] = {",
+                listed(&items),
+                "};"
+            ]);
+            text![name]
         };
         let bare = ctype::text_literal(bare_name(native));
-        let call = format!("hr_native(control, {place}u, {bare}, {list}, {n})");
+        let call = text!["hr_native(", CONTROL, ", ", place, "u, ", bare, ", ", list, ", ", n, ")"];
         let target = result.map(|local| (local, self.slots[local.index()].text.clone()));
         match target {
             Some((local, text)) if !text.is_empty() => {
                 let scalar = self.locals[local.index()].ty.element;
                 if let Some(member) = answer {
-                    self.line(&format!("(void){call};"));
-                    let given = format!("{list}[{n}].{member}");
+                    self.line(text!["(void)", call, ";"]);
+                    let given = text![list, "[", n, "].", member];
                     let given = match scalar {
                         Scalar::Real(ty) => stored(&round_real(&Value::primary(given, Kind::Real), ty), scalar),
                         _ => given,
                     };
-                    self.line(&format!("{text} = {given};"));
+                    self.line(text![text.as_target(), " = ", given, ";"]);
                     self.stop_after_call();
                     return;
                 }
                 let value = match scalar {
-                    Scalar::Bool => format!("{call} != 0"),
+                    Scalar::Bool => text![call, " != 0"],
                     Scalar::Int(ty) if ty.width <= 64 => {
                         wrap_value(&Value::primary(call, Kind::Int(Repr::I64)), ty).text
                     }
@@ -540,9 +623,9 @@ impl Code<'_> {
                         call
                     }
                 };
-                self.line(&format!("{text} = {value};"));
+                self.line(text![text.as_target(), " = ", value, ";"]);
             }
-            _ => self.line(&format!("(void){call};")),
+            _ => self.line(text!["(void)", call, ";"]),
         }
         self.stop_after_call();
     }
@@ -561,7 +644,7 @@ impl Code<'_> {
                     && (matches!(a.kind, ExprKind::Concat(_)) || matches!(b.kind, ExprKind::Concat(_)))
                 {
                     let condition = self.value(&node.kids[0]);
-                    self.open(&format!("if {} {{", condition.in_parentheses()));
+                    self.open(text!["if ", condition.in_parentheses(), " {"]);
                     self.print(&PrintOperand { value: (**a).clone(), kind: Scalar::String });
                     self.reopen("} else {");
                     self.print(&PrintOperand { value: (**b).clone(), kind: Scalar::String });
@@ -571,36 +654,48 @@ impl Code<'_> {
                 if let ExprKind::String(string) = &piece.value.kind {
                     if !string.is_empty() {
                         let literal = ctype::text_literal(string);
-                        self.line(&format!("hr_print(control, {literal}, {});", string.len()));
+                        self.line(text!["hr_print(", CONTROL, ", ", literal, ", ", string.len(), ");"]);
                     }
                     return;
                 }
                 let value = self.value(&node);
-                self.line(&format!("hr_print_text(control, {});", value.text));
+                self.line(text!["hr_print_text(", CONTROL, ", ", value.text, ");"]);
             }
             Scalar::Bool => {
                 let value = self.value(&node);
-                self.line(&format!("hr_print_bool(control, {});", value.text));
+                self.line(text!["hr_print_bool(", CONTROL, ", ", value.text, ");"]);
             }
             Scalar::Real(ty) => {
                 let bits = Scalar::Real(ty).width();
                 let value = self.value(&node);
-                self.line(&format!("hr_print_real(control, {}, {bits});", value.text));
+                self.line(text!["hr_print_real(", CONTROL, ", ", value.text, ", ", bits, ");"]);
             }
             Scalar::Int(_) => match Repr::holding(&node.range) {
                 Some(repr) => {
                     let value = self.exact(&node).to(repr);
                     let kind = if repr.is_signed() { "i64" } else { "u64" };
-                    self.line(&format!("hr_print_{kind}(control, {});", value.text));
+                    self.line(text!["hr_print_", kind, "(", CONTROL, ", ", value.text, ");"]);
                 }
                 None => {
                     let words = exact_words(&node);
                     let value = self.wide(&node, words);
                     let scratch = self.temporary("scratch");
                     let digits = self.temporary("digits");
-                    self.line(&format!("uint32_t {scratch}[{words}];"));
-                    self.line(&format!("char {digits}[{}];", 10 * words + 2));
-                    self.line(&format!("hr_wide_print(control, {value}, {words}, {scratch}, {digits});"));
+                    self.line(text!["uint32_t ", Declared(&scratch), "[", words, "];"]);
+                    self.line(text!["char ", Declared(&digits), "[", 10 * words + 2, "];"]);
+                    self.line(text![
+                        "hr_wide_print(",
+                        CONTROL,
+                        ", ",
+                        value,
+                        ", ",
+                        words,
+                        ", ",
+                        scratch,
+                        ", ",
+                        digits,
+                        ");"
+                    ]);
                 }
             },
         }
@@ -608,9 +703,9 @@ impl Code<'_> {
 }
 
 /// The value of a stored real.
-fn read_real(source: &str, ty: RealType) -> Value {
+fn read_real(source: &Text, ty: RealType) -> Value {
     match ty {
-        RealType::Half => Value::primary(format!("hr_half_value({source})"), Kind::Real),
+        RealType::Half => Value::primary(text!["hr_half_value(", source, ")"], Kind::Real),
         RealType::Float => Value::primary(source, Kind::Real).cast("double", Kind::Real),
         RealType::Double => Value::primary(source, Kind::Real),
     }

@@ -1,4 +1,5 @@
-//! Projects in C: `make` with the compiler of this machine, or with one for another processor, which QEMU is.
+//! Toolchain of target `c`. Projects in C: `make` with the compiler of this machine, or with one for another processor, which
+//! QEMU is.
 
 use crate::toolchain::{Batch, C_COMPILER, Emulator, MAKE, Member, Step, Tool, Toolchain, alone};
 

@@ -1,5 +1,5 @@
-//! Shifts by counts of which the program does not say that they are small: their values as a whole may need thousands of
-//! bits, and hardly ever do. Code looks at the counts, and computes in 64 bits where these allow it.
+//! Code versioning of shifts. Shifts by counts of which the program does not say that they are small: their values as a whole
+//! may need thousands of bits, and hardly ever do. Code looks at the counts, and computes in 64 bits where these allow it.
 //!
 //! Example: in `x < (1 << n) - 1`, with an `int` n, the right side is a number of up to 2049 bits; with n at most 60, which
 //! is tested first, it is one of 64.
@@ -8,6 +8,7 @@ use super::code::Code;
 use super::code::node::Node;
 use super::code::value::{Kind, Value, shifts_too_far};
 use super::ctype::Repr;
+use super::text::{Declared, text};
 use headrace_analysis::ranges::{Interval, usual_count, with_counts_up_to};
 use headrace_ir::{ExprKind, Int};
 
@@ -66,7 +67,7 @@ impl Code<'_> {
             Kind::Real | Kind::Text => return None,
         };
         let name = self.temporary("usual");
-        self.line(&format!("{ty} {name};"));
+        self.line(text![ty, " ", Declared(&name), ";"]);
         self.branches(&name, &condition, [yes, no]);
         Some(Value::primary(name, kind))
     }

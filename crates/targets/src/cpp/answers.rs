@@ -1,4 +1,5 @@
-//! The test of a project: known answers of each operation, whole and in pieces; for a network, a recorded run.
+//! Known-answer tests. The test of a project: known answers of each operation, whole and in pieces; for a network, a recorded
+//! run.
 
 use super::expression::ctype;
 use super::name;

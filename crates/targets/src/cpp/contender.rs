@@ -1,4 +1,4 @@
-//! Headers in measurements: a shared object over the class of an operation.
+//! Benchmark adapter for headers. Headers in measurements: a shared object over the class of an operation.
 
 use super::name;
 use super::shape::class_name;

@@ -1,4 +1,4 @@
-//! Statements and functions.
+//! Printer of functions in C++. Statements and functions.
 
 use super::expression::{Scope, ctype};
 use super::name;

@@ -1,4 +1,4 @@
-//! Records, tables, and how the outside reaches a network.
+//! Printer of modules in C++. Records, tables, and how the outside reaches a network.
 
 use super::expression::{ctype, item};
 use super::function::{array, function};

@@ -1,4 +1,4 @@
-//! Projects: what is printed for networks, with a CMake package, a test and a README around it.
+//! Packaging. Projects: what is printed for networks, with a CMake package, a test and a README around it.
 
 use super::shape::{class_name, header_name, operation};
 use super::{answers, name, network};

@@ -1,4 +1,4 @@
-//! Projects in C++: CMake configures some of them at once, as parts of one.
+//! Toolchain of target `cpp`. Projects in C++: CMake configures some of them at once, as parts of one.
 
 use crate::project::Files;
 use crate::toolchain::{Batch, MAKE, Member, Step, Tool, Toolchain};

@@ -1,4 +1,4 @@
-//! Target `cuda` in measurements.
+//! Benchmark adapter. Target `cuda` in measurements.
 
 use super::toolchain::{DRIVER, NVCC};
 use crate::contender::{Contender, Made, PROJECT, Subject};

@@ -1,4 +1,5 @@
-//! Projects in C with kernels in CUDA: `make`, with nvcc where there are nvcc and a GPU, with the C++ compiler elsewhere.
+//! Toolchain of target `cuda`. Projects in C with kernels in CUDA: `make`, with nvcc where there are nvcc and a GPU, with the
+//! C++ compiler elsewhere.
 
 use crate::c::toolchain::made;
 use crate::toolchain::{C_COMPILER, MAKE, Step, Tool, Toolchain, alone};

@@ -1,4 +1,5 @@
-//! Projects for devices in measurements: a shared object over the functions of the project, with a device as its help.
+//! Benchmark adapter for projects with offload. Projects for devices in measurements: a shared object over the functions of the
+//! project, with a device as its help.
 
 use crate::c::contender::{Help, shim};
 use crate::contender::{Subject, arguments};

@@ -1,4 +1,4 @@
-//! Folders: the designs of networks with what builds, tests and describes them.
+//! Packaging. Folders: the designs of networks with what builds, tests and describes them.
 
 use super::{Message, message, recorded};
 use crate::options::Options;
@@ -125,7 +125,7 @@ impl Language {
         };
         let part = self.part((&design, network), part, &name, &messages, options, &mut files);
         let title = part.top.clone();
-        let text = ports_text(&[network], std::slice::from_ref(&part), self.ending);
+        let text = ports_text(&[network], std::slice::from_ref(&part), self.ending, options);
         self.frame(&title, &text, &[part], options, &mut files);
         Ok(files)
     }
@@ -167,7 +167,7 @@ impl Language {
         if !problems.is_empty() {
             return Err(problems);
         }
-        self.frame(title, &ports_text(&networks, &parts, self.ending), &parts, options, &mut files);
+        self.frame(title, &ports_text(&networks, &parts, self.ending, options), &parts, options, &mut files);
         Ok(files)
     }
 
@@ -228,8 +228,9 @@ impl Language {
     }
 }
 
-/// The ports of designs and what a stream is, for a README. `ending` is that of files of the language.
-fn ports_text(networks: &[&Network], parts: &[Part], ending: &str) -> String {
+/// The ports of designs and what a stream is, for a README; what is left out of them is said elsewhere, too. `ending` is that of
+/// files of the language.
+fn ports_text(networks: &[&Network], parts: &[Part], ending: &str, options: &Options) -> String {
     let mut text = String::new();
     for (network, part) in networks.iter().zip(parts) {
         let _ = write!(
@@ -258,16 +259,9 @@ fn ports_text(networks: &[&Network], parts: &[Part], ending: &str) -> String {
     );
     let printing: Vec<&str> = parts.iter().flat_map(|part| &part.printing).map(String::as_str).collect();
     if !printing.is_empty() {
-        let _ = writeln!(text, "\n{LEFT_OUT}{}.", printing.join(", "));
+        let left_out = format!("What actors print is left out of these modules: {}.", printing.join(", "));
+        let _ = writeln!(text, "\n{left_out}");
+        options.notes.say(left_out);
     }
     text
-}
-
-/// How a README begins to say which modules print.
-const LEFT_OUT: &str = "What actors print is left out of these modules: ";
-
-/// What is left out of a project, as its README says it.
-pub(crate) fn notes(files: &Files) -> Vec<String> {
-    let readme = files.get("README.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
-    readme.lines().filter(|line| line.starts_with(LEFT_OUT)).map(str::to_owned).collect()
 }

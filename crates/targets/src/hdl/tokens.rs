@@ -1,4 +1,5 @@
-//! Tokens in files: what goes into the ports of a module, and what must come out, as benches read it in any language.
+//! Stimulus and reference files. Tokens in files: what goes into the ports of a module, and what must come out, as benches read
+//! it in any language.
 
 use headrace_ir::{Network, Port};
 use headrace_rtl::{Bits, Design, Module, SignalKind};

@@ -1,5 +1,5 @@
-//! The test of a project: known answers of each operation, whole, in pieces and through the JCA; for a network, a recorded
-//! run.
+//! Known-answer tests. The test of a project: known answers of each operation, whole, in pieces and through the JCA; for a
+//! network, a recorded run.
 
 use super::expression::element;
 use super::network::LITERAL_BYTES;

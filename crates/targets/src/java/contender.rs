@@ -1,4 +1,4 @@
-//! Projects in measurements: a program that asks the JCA for what their provider has.
+//! Benchmark adapter for projects in Java. Projects in measurements: a program that asks the JCA for what their provider has.
 
 use super::provider::{provider_class, services};
 use super::shape::package;

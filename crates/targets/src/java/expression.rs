@@ -1,4 +1,4 @@
-//! Places and expressions.
+//! Printer of expressions: their spelling and precedence in Java. Places and expressions.
 
 use super::name;
 use crate::locals::Declared;

@@ -1,4 +1,4 @@
-//! Statements and functions.
+//! Printer of functions in Java. Statements and functions.
 
 use super::expression::{Scope, VARIABLES, element, offset, scalar, words, zero};
 use super::parts::{Exit, Parts, chunks, is_heavy};

@@ -1,4 +1,4 @@
-//! Records, tables, and how the outside reaches a network.
+//! Printer of modules in Java. Records, tables, and how the outside reaches a network.
 
 use super::expression::{constant, element, scalar, zero};
 use super::function::{Functions, Scratch, function, zero_element};

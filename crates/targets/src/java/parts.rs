@@ -1,6 +1,6 @@
-//! Functions that are too large for one method: their variables become fields of an object, and statements that are many
-//! become methods of their own, which say how they end: 0 where what follows is next, else the number of a jump that the
-//! caller makes for them.
+//! Outlining of what exceeds the size of a method. Functions that are too large for one method: their variables become fields
+//! of an object, and statements that are many become methods of their own, which say how they end: 0 where what follows is
+//! next, else the number of a jump that the caller makes for them.
 
 use super::size::{CALL, Size};
 use headrace_program::{Label, Stmt};

@@ -1,4 +1,4 @@
-//! Projects: what is printed for networks, with a Maven description, a Makefile for those without it, a test and a
+//! Packaging. Projects: what is printed for networks, with a Maven description, a Makefile for those without it, a test and a
 //! README.
 
 use super::network::METHOD_BYTES;

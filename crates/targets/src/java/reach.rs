@@ -1,5 +1,5 @@
-//! Which statements can complete normally, as sections 14.22 of the Java Language Specification says: what follows one that
-//! cannot is an error there.
+//! Reachability of statements. Which statements can complete normally, as sections 14.22 of the Java Language Specification
+//! says: what follows one that cannot is an error there.
 
 use headrace_program::{Expr, ExprKind, Label, Stmt};
 

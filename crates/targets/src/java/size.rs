@@ -1,5 +1,5 @@
-//! How much code statements become, so that methods stay below what the virtual machine takes (65,535 bytes) and compiles
-//! (8,000 bytes). Bounds from above, from the instructions that places and operators need.
+//! Code-size estimation for methods. How much code statements become, so that methods stay below what the virtual machine takes
+//! (65,535 bytes) and compiles (8,000 bytes). Bounds from above, from the instructions that places and operators need.
 
 use headrace_program::{
     Argument, BinaryOp, Expr, ExprKind, Function, NativeArgument, Place, Print, Root, Stmt, Type, VariableKind,

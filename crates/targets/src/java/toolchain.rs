@@ -1,4 +1,4 @@
-//! Projects in Java: a JDK compiles some of them at once, as classes of packages of their own.
+//! Toolchain of target `java`. Projects in Java: a JDK compiles some of them at once, as classes of packages of their own.
 
 use super::shape::package;
 use crate::project::Files;

@@ -1,4 +1,4 @@
-//! Which accesses to memory can meet: what type-based alias metadata says to LLVM.
+//! Alias metadata. Which accesses to memory can meet: what type-based alias metadata says to LLVM.
 //!
 //! Every field of a record is a type of its own: a store to the tokens of a FIFO leaves its counters alone. What a parameter
 //! refers to may be any array of its elements, so the types of array fields are below one for all arrays of such elements.

@@ -1,4 +1,4 @@
-//! A function as it grows: values, blocks, and where things lie.
+//! Function builder for LLVM IR. A function as it grows: values, blocks, and where things lie.
 //!
 //! Names of variables are those of the program. Values and blocks of the printer's own have a dot in their names, which no
 //! variable has.

@@ -1,4 +1,5 @@
-//! Modules in measurements: a shared object over the functions of the project, which are those of projects in C.
+//! Benchmark adapter for modules. Modules in measurements: a shared object over the functions of the project, which are those
+//! of projects in C.
 
 use crate::c::contender::{Help, shim};
 use crate::contender::{Contender, Made, PROJECT, Subject, arguments};

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Instruction selection for expressions. Each becomes instructions in SSA form, operands before what reads them.
 
 use super::code::{Code, Spot};
 use super::types::{constant, value};

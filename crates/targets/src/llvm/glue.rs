@@ -1,4 +1,4 @@
-//! The header of a module, and the table of its functions for those who handle many networks, in C.
+//! C bindings of modules. The header of a module, and the table of its functions for those who handle many networks, in C.
 
 use super::module::c_type;
 use crate::layout::Layouts;

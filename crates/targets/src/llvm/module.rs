@@ -1,4 +1,4 @@
-//! Modules: structures, tables, functions, and what the outside calls.
+//! Printer of modules. Modules: structures, tables, functions, and what the outside calls.
 
 use super::alias::Tags;
 use super::code::{Code, Shared};

@@ -1,4 +1,4 @@
-//! Projects: modules, with what C programmers need to call them around each.
+//! Packaging. Projects: modules, with what C programmers need to call them around each.
 //!
 //! The interface of operations, its test and the build files are those of the C target: only the networks are not in C.
 

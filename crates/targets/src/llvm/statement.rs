@@ -1,4 +1,4 @@
-//! Statements.
+//! Control flow: structured statements become basic blocks.
 
 use super::code::{Around, Code, Shared, Spot};
 use super::types::{given, memory, result as result_type, value};

@@ -1,4 +1,4 @@
-//! Projects with modules of LLVM IR: `make` with a clang that takes opaque pointers.
+//! Toolchain of target `llvm`. Projects with modules of LLVM IR: `make` with a clang that takes opaque pointers.
 
 use crate::c::toolchain::made;
 use crate::toolchain::{MAKE, Step, Tool, Toolchain, alone};

@@ -1,4 +1,4 @@
-//! Types and constants.
+//! Types and constants in LLVM IR. Records are packed structures, whose fields lie where C puts them.
 
 use crate::layout::Layouts;
 use headrace_program::{FieldType, Module, RecordId, Type};

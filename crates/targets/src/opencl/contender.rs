@@ -1,4 +1,4 @@
-//! Target `opencl` in measurements.
+//! Benchmark adapter. Target `opencl` in measurements.
 
 use crate::contender::{Contender, Made, PROJECT, Subject};
 use crate::device::contender::{OBJECT, files};

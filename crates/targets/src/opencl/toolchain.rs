@@ -1,4 +1,5 @@
-//! Projects in C with kernels in OpenCL C: `make`, with an ICD loader and a device of any kind, PoCL's for one.
+//! Toolchain of target `opencl`. Projects in C with kernels in OpenCL C: `make`, with an ICD loader and a device of any kind,
+//! PoCL's for one.
 
 use crate::c::toolchain::made;
 use crate::toolchain::{C_COMPILER, MAKE, Step, Tool, Toolchain, alone};

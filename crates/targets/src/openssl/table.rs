@@ -1,4 +1,4 @@
-//! The table of a provider: a row for each name that an operation has in OpenSSL.
+//! Dispatch table. The table of a provider: a row for each name that an operation has in OpenSSL.
 
 use super::first;
 use crate::c::project::operation_prefix;

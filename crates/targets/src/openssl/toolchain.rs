@@ -1,4 +1,4 @@
-//! Providers for OpenSSL: `make` with the compiler of this machine.
+//! Toolchain of target `openssl`. Providers for OpenSSL: `make` with the compiler of this machine.
 
 use crate::toolchain::{MAKE, Tool, Toolchain, alone, make_test};
 

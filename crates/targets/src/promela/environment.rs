@@ -1,4 +1,4 @@
-//! What comes in: messages of an operation, or any number of tokens.
+//! Environment model. What comes in: messages of an operation, or any number of tokens.
 //!
 //! Messages are short ones of the shape that the manifest says, around the edges of blocks, whole and cut, with keys renewed
 //! and kept, one after another in any order and any number. A network that no manifest speaks of has them where its ports

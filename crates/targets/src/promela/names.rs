@@ -1,4 +1,4 @@
-//! What things of a network are called in a model, and how the values of tokens are told apart there.
+//! Name mangling. What things of a network are called in a model, and how the values of tokens are told apart there.
 
 use headrace_analysis::actor_automata::execute::Known;
 use headrace_analysis::actor_automata::{Abstraction, Behaviour, Fifo};

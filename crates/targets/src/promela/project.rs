@@ -1,4 +1,4 @@
-//! Projects: models, with what runs Spin on them.
+//! Packaging. Projects: models, with what runs Spin on them.
 
 use super::environment;
 use super::model::{model, order_matters};

@@ -1,4 +1,4 @@
-//! What it means that nothing goes on.
+//! Deadlock classification. What it means that nothing goes on.
 //!
 //! A network that nothing comes in to any more may rest. It must not rest while
 //!

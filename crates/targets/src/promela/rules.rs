@@ -1,4 +1,4 @@
-//! What an instance does as guarded rules: states that do the same with other numbers share one.
+//! Guarded commands. What an instance does as guarded rules: states that do the same with other numbers share one.
 //!
 //! Actions of a state are tried in order, and the first that is enabled waits for room: a rule holds where no rule of an
 //! earlier action does. Counters show as states that follow each other: a rule that leads from each of them to the next

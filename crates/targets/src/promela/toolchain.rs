@@ -1,4 +1,4 @@
-//! Models: `make` with Spin, which needs a C compiler.
+//! Toolchain of target `promela`. Models: `make` with Spin, which needs a C compiler.
 
 use crate::toolchain::{MAKE, Tool, Toolchain, alone, make_test};
 

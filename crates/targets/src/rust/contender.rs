@@ -1,4 +1,4 @@
-//! Crates in measurements: a shared object over the methods of the type of an operation.
+//! Benchmark adapter for crates. Crates in measurements: a shared object over the methods of the type of an operation.
 
 use super::shape::type_name;
 use crate::contender::{Argument, Contender, Made, PROJECT, Subject, call};

@@ -1,4 +1,4 @@
-//! Places and expressions.
+//! Printer of expressions: their spelling and precedence in Rust. Places and expressions.
 
 use super::name;
 use headrace_program::{BinaryOp, ByteOrder, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp};

@@ -1,4 +1,4 @@
-//! Statements and functions.
+//! Printer of functions in Rust. Statements and functions.
 
 use super::expression::{Scope, order_name};
 use super::name;

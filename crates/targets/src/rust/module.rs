@@ -1,4 +1,4 @@
-//! Records, tables, and how the outside reaches a network.
+//! Printer of modules in Rust. Records, tables, and how the outside reaches a network.
 
 use super::expression::constant;
 use super::function::{WITH_FEATURES, feature_name, function, zero};

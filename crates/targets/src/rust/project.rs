@@ -1,4 +1,4 @@
-//! Crates: what is printed for networks, with a manifest, a test and a README around it.
+//! Packaging. Crates: what is printed for networks, with a manifest, a test and a README around it.
 
 use super::traits::traits;
 use super::{NO_LINTS, answers, module, rustcrypto, shape};

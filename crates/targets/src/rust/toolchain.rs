@@ -1,4 +1,4 @@
-//! Crates: cargo, which needs nothing from elsewhere.
+//! Toolchain of target `rust`. Crates: cargo, which needs nothing from elsewhere.
 
 use crate::toolchain::{Batch, Member, Step, Tool, Toolchain, alone};
 

@@ -1,4 +1,4 @@
-//! Folders: modules and benches of networks, with what builds and tests them.
+//! Packaging. Folders: modules and benches of networks, with what builds and tests them.
 
 use super::bench::bench;
 use super::modules;

@@ -1,4 +1,4 @@
-//! Folders with Verilog: `make` with Verilator or with Icarus.
+//! Toolchain of target `verilog`. Folders with Verilog: `make` with Verilator or with Icarus.
 
 use crate::toolchain::{Batch, MAKE, Member, Step, Tool, Toolchain, alone};
 

@@ -1,5 +1,5 @@
-//! Names in VHDL, which takes capital and small letters for the same: names that would then be one, or that it does not
-//! allow, are written as extended identifiers, between backslashes, where letters count as they are.
+//! Name mangling. Names in VHDL, which takes capital and small letters for the same: names that would then be one, or that it
+//! does not allow, are written as extended identifiers, between backslashes, where letters count as they are.
 
 use headrace_program::language::VHDL;
 use headrace_rtl::Module;

@@ -1,4 +1,4 @@
-//! Folders: entities and benches of networks, with what builds and tests them.
+//! Packaging. Folders: entities and benches of networks, with what builds and tests them.
 
 use super::bench::bench;
 use super::names::plain;

@@ -1,4 +1,4 @@
-//! Folders with VHDL: `make` with GHDL.
+//! Toolchain of target `vhdl`. Folders with VHDL: `make` with GHDL.
 
 use crate::toolchain::{MAKE, Tool, Toolchain, alone, make_test};
 

@@ -1,5 +1,5 @@
-//! The test of a package: known answers of each operation, or a recorded run of a network, as data. What runs them is
-//! `runtime/wasm/known_answers.test.js` and `recorded.test.js`.
+//! Known-answer tests. The test of a package: known answers of each operation, or a recorded run of a network, as data. What
+//! runs them is `runtime/wasm/known_answers.test.js` and `recorded.test.js`.
 
 use super::shape::{Own, class_name, function_name, methods};
 use crate::operation::STRINGS;

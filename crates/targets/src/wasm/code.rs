@@ -1,4 +1,4 @@
-//! A function as it grows: lines, types and addresses.
+//! Function builder for WebAssembly. A function as it grows: lines, types and addresses.
 
 use super::memory::{Frame, Memory};
 use headrace_program::{BinaryOp, Expr, ExprKind, FieldType, Function, Module, Place, Root, Type, VariableKind};

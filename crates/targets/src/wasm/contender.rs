@@ -1,4 +1,4 @@
-//! Packages in measurements: a program for Node.js over the class of an operation.
+//! Benchmark adapter for packages. Packages in measurements: a program for Node.js over the class of an operation.
 
 use super::shape::{class_name, methods};
 use crate::contender::{Argument, Contender, Made, PROJECT, Subject, arguments};

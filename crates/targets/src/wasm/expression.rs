@@ -1,4 +1,4 @@
-//! Expressions. Values of 8 and 16 bits are kept in 32, extended as their type says.
+//! Code generation for expressions. Expressions. Values of 8 and 16 bits are kept in 32, extended as their type says.
 
 use super::code::{Code, SWAPPED, value};
 use headrace_program::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Root, Type, UnaryOp};

@@ -1,4 +1,5 @@
-//! Lanes: four or two of them are a vector of 128 bits, where all that they do is done to vectors; else one follows the other.
+//! Code generation for vectors. Lanes: four or two of them are a vector of 128 bits, where all that they do is done to vectors;
+//! else one follows the other.
 
 use super::code::{Address, Code, value};
 use headrace_program::{BinaryOp, Expr, ExprKind, Place, Root, Stmt, Type, UnaryOp, VariableId};

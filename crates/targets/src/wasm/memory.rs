@@ -1,4 +1,4 @@
-//! Where tables, texts and arrays of functions lie in the memory of a module.
+//! Static memory allocation. Where tables, texts and arrays of functions lie in the memory of a module.
 //!
 //! From the beginning: nothing (so that no address is 0), what natives are given, tables, texts, the stack of arrays, which
 //! grows downwards, tokens that go in and out, and then contexts, as many as the wrapper makes.

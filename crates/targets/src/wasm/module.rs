@@ -1,4 +1,4 @@
-//! Modules: functions and data, and what the outside calls.
+//! Printer of modules. Modules: functions and data, and what the outside calls.
 
 use super::code::{Address, Code, SWAPPED, Shared, value};
 use super::memory::{Frame, Memory};

@@ -1,4 +1,4 @@
-//! Packages for npm: modules and classes, with their types, a test and a README around them.
+//! Packaging. Packages for npm: modules and classes, with their types, a test and a README around them.
 
 use super::{answers, module, shape};
 use crate::lowered::{lowered, lowered_operation};

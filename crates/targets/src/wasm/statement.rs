@@ -1,4 +1,4 @@
-//! Statements: structured control stays what it is.
+//! Code generation for statements. Statements: structured control stays what it is.
 
 use super::code::{Address, Code, value};
 use super::memory::NATIVE;

@@ -1,4 +1,4 @@
-//! Packages of WebAssembly: Node.js runs them as they are.
+//! Toolchain of target `wasm`. Packages of WebAssembly: Node.js runs them as they are.
 
 use crate::toolchain::{Step, Tool, Toolchain, alone};
 

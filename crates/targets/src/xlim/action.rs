@@ -1,4 +1,4 @@
-//! Actions as modules: tokens are read, the body is done, tokens are written.
+//! Lowering of actions to XLIM modules. Actions as modules: tokens are read, the body is done, tokens are written.
 
 use super::value::{Binding, List, Owner, Printer, Val, escaped};
 use headrace_ir::{Action, BinaryOp, Int, LocalId, LocalKind, Output, OutputValue, Pattern};

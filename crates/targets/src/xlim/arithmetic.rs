@@ -1,4 +1,5 @@
-//! Integers: each operation in a type that holds its result, its operands cast to that type.
+//! Type inference for integer operations. Integers: each operation in a type that holds its result, its operands cast to that
+//! type.
 
 use super::value::{Printer, Val};
 use headrace_ir::eval::int_binary;

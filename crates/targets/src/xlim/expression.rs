@@ -1,4 +1,4 @@
-//! Places and expressions.
+//! Lowering of expressions to XLIM operations. Places and expressions.
 
 use super::value::{Binding, List, Printer, StateKey, Val};
 use headrace_ir::{Argument, BinaryOp, Expr, ExprKind, Int, IntType, Place, Root, Scalar, Value, VariableId};

@@ -1,4 +1,4 @@
-//! Networks: names of designs, conversions between ports, and XDF.
+//! Printer of networks. Networks: names of designs, conversions between ports, and XDF.
 
 use super::design::design;
 use crate::project::Files;

@@ -1,4 +1,4 @@
-//! Folders: what is printed for networks, with a script that tests it and a README.
+//! Packaging. Folders: what is printed for networks, with a script that tests it and a README.
 
 use super::network::network as print;
 use crate::options::Options;

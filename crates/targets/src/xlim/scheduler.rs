@@ -1,4 +1,5 @@
-//! The module that calls actions: the first whose tokens are there and whose guard holds, if there is room.
+//! Lowering of action schedulers. The module that calls actions: the first whose tokens are there and whose guard holds, if
+//! there is room.
 
 use super::value::{Owner, Printer, StateKey, Val, escaped};
 use headrace_ir::{Action, Int, IntType, LocalKind, Scalar};

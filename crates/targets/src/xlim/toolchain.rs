@@ -1,4 +1,4 @@
-//! Networks with designs of XLIM: the command itself executes them.
+//! Toolchain of target `xlim`. Networks with designs of XLIM: the command itself executes them.
 
 use crate::toolchain::{ITSELF, Step, Toolchain, alone};
 

@@ -1,4 +1,4 @@
-//! Values, and operations as elements.
+//! Data-flow graph of an action in XLIM. Values, and operations as elements.
 
 use headrace_ir::{Actor, Int, IntType, Local, LocalId, ProcedureId, Scalar, VariableId};
 use headrace_source::{Diagnostic, Span};
@@ -326,7 +326,7 @@ impl<'a> Printer<'a> {
             }
             let hint = hints(at);
             let ty = super::arithmetic::join_types(first.ty, second.ty);
-            // What a branch did not compute itself, or not in the common type, it iterations on.
+            // What a branch did not compute itself, or not in the common type, it passes on.
             let of = |printer: &mut Self, val: &Val, text: &mut String, from: usize, to: usize| {
                 if val.ty == ty && matches!(val.source, Source::Named(number, _) if number > from && number <= to) {
                     return printer.name(val);

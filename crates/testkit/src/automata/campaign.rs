@@ -2,8 +2,10 @@
 //! record that a later run goes on from.
 //!
 //! The results are a file of JSON, a line for each operation that is done; an operation that has a line is not compared again. They
-//! are of the compiler that wrote them: for another one, begin another file.
+//! are of the compiler that wrote them, whose commit the first line names where that is known: for another one, begin another
+//! file. [`super::table`] makes a table of them.
 
+use super::table::{put_into, table};
 use super::{Compared, Extent, operation};
 use crate::peers::library::Shipped;
 use serde_json::{Value, json};
@@ -22,6 +24,29 @@ pub struct Campaign {
     pub extent: Extent,
     /// Where a line goes for each operation; those that it has already are not compared again.
     pub results: Option<PathBuf>,
+    /// The commit of the compiler, for the first line of results that begin.
+    pub commit: Option<String>,
+    /// A document for a table of the results; all operations that have a line are in it, whichever are asked for.
+    pub into: Option<PathBuf>,
+}
+
+/// Results of operations.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    commit: Option<String>,
+    of: HashMap<String, Value>,
+}
+
+impl Rows {
+    /// The commit of the compiler that they are of.
+    pub fn commit(&self) -> Option<&str> {
+        self.commit.as_deref()
+    }
+
+    /// That of an operation, by its full name.
+    pub fn of(&self, operation: &str) -> Option<&Value> {
+        self.of.get(operation)
+    }
 }
 
 /// What became of the operations of a campaign, those of earlier runs included.
@@ -80,36 +105,49 @@ pub fn campaign(campaign: &Campaign, root: &Path, say: &mut dyn FnMut(&str)) -> 
     if let Some(set) = campaign.sets.iter().find(|set| !known(set)) {
         return Err(format!("no parameter set is called `{set}`; `headrace list primitives` shows them"));
     }
-    let mut rows = campaign.results.as_deref().map_or_else(|| Ok(HashMap::new()), read)?;
+    let mut rows = campaign.results.as_deref().map_or_else(|| Ok(Rows::default()), read)?;
+    if let (Some(results), Some(commit)) = (&campaign.results, &campaign.commit)
+        && rows.commit.is_none()
+        && rows.of.is_empty()
+    {
+        append(results, &json!({ "commit": commit }))?;
+        rows.commit = Some(commit.clone());
+    }
     let mut summary = Summary::default();
     let is_asked = |set: &String| campaign.sets.is_empty() || campaign.sets.contains(set);
     for spec in shipped.library.operations().iter().filter(|spec| is_asked(&spec.set)) {
         let name = spec.full_name();
-        let row = match rows.remove(&name) {
-            Some(row) => row,
-            None => {
-                let row = row(&name, operation(&shipped, root, spec, campaign.extent));
-                say(&sentence(&row));
-                if let Some(results) = &campaign.results {
-                    append(results, &row)?;
-                }
-                row
+        if rows.of(&name).is_none() {
+            let row = row(&name, operation(&shipped, root, spec, campaign.extent));
+            say(&sentence(&row));
+            if let Some(results) = &campaign.results {
+                append(results, &row)?;
             }
-        };
-        summary.add(&row);
+            rows.of.insert(name.clone(), row);
+        }
+        rows.of(&name).into_iter().for_each(|row| summary.add(row));
+    }
+    if let Some(path) = &campaign.into {
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let document = std::fs::read_to_string(path).map_err(failed)?;
+        let table = table(shipped.library.operations(), &rows);
+        let document = put_into(&document, &table).map_err(|why| format!("{}: {why}", path.display()))?;
+        std::fs::write(path, document).map_err(failed)?;
     }
     Ok(summary)
 }
 
 /// The results of earlier runs by operation. A line that was cut off is none.
-fn read(results: &Path) -> Result<HashMap<String, Value>, String> {
+fn read(results: &Path) -> Result<Rows, String> {
     let text = match std::fs::read_to_string(results) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashMap::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Rows::default()),
         Err(error) => return Err(format!("{}: {error}", results.display())),
     };
-    let rows = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    Ok(rows.filter_map(|row| Some((row["operation"].as_str()?.to_owned(), row))).collect())
+    let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let commit = rows.iter().find_map(|row| Some(row["commit"].as_str()?.to_owned()));
+    let of = rows.into_iter().filter_map(|row| Some((row["operation"].as_str()?.to_owned(), row))).collect();
+    Ok(Rows { commit, of })
 }
 
 fn append(results: &Path, row: &Value) -> Result<(), String> {
@@ -157,7 +195,15 @@ mod tests {
         let results = folder.path().join("results.jsonl");
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let extent = Extent { bytes: 64, answers: 3, ..Extent::default() };
-        let asked = Campaign { sets: vec!["hex".to_owned()], extent, results: Some(results.clone()) };
+        let document = folder.path().join("table.md");
+        std::fs::write(&document, "<!-- generated: automata -->\n<!-- end of generated -->\n").expect("a document");
+        let asked = Campaign {
+            sets: vec!["hex".to_owned()],
+            extent,
+            results: Some(results.clone()),
+            commit: Some("12ab".to_owned()),
+            into: Some(document.clone()),
+        };
         let mut said = Vec::new();
         let first = campaign(&asked, &root, &mut |line| said.push(line.to_owned())).expect("it runs");
         assert!(first.passed() && said.len() == 2, "{said:?}");
@@ -169,5 +215,7 @@ mod tests {
         assert_eq!((&again[..], second.answers), (&said[1..], first.answers));
         let third = campaign(&asked, &root, &mut |line| panic!("{line} again")).expect("it has all");
         assert_eq!(third.answers, first.answers);
+        let table = std::fs::read_to_string(&document).expect("a table");
+        assert!(table.contains("commit `12ab`") && table.contains("| codec | 2 of "), "{table}");
     }
 }

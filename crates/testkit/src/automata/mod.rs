@@ -6,6 +6,7 @@
 //! explored, the interpreter goes on from the beginning, and what has come out already is passed over.
 
 pub mod campaign;
+pub mod table;
 
 use crate::differential::{Stopped, difference, interpreted, observe, program};
 use crate::generate::{Cuts, Knobs, generate};

@@ -49,6 +49,8 @@ usage: headrace-testkit COMMAND
     --bytes N              the longest message (default 4096)
     --seconds S            begins no further answer of an operation after so long
     --results FILE         where a line goes for each operation; those that have one are not compared again
+    --commit NAME          the commit of the compiler, for results that begin and their table
+    --into FILE            a document that gets a table of all results there are, between its marks
     --random N             as many random networks against the interpreter, in the place of the library
     --seed S               of the first one (default 0)
   sanitize [OPTIONS]       the same as differential --sanitize --cases 200
@@ -131,7 +133,13 @@ fn absolute(path: &str) -> Result<PathBuf, String> {
 }
 
 fn automata(words: &[&str]) -> Result<ExitCode, String> {
-    let mut campaign = automata::campaign::Campaign { sets: Vec::new(), extent: Extent::default(), results: None };
+    let mut campaign = automata::campaign::Campaign {
+        sets: Vec::new(),
+        extent: Extent::default(),
+        results: None,
+        commit: None,
+        into: None,
+    };
     let (mut random, mut seed) = (None, 0);
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
@@ -141,6 +149,8 @@ fn automata(words: &[&str]) -> Result<ExitCode, String> {
             "--bytes" => campaign.extent.bytes = number(value()?)?,
             "--seconds" => campaign.extent.time = time(value()?, 1.0)?,
             "--results" => campaign.results = Some(absolute(value()?)?),
+            "--commit" => campaign.commit = Some(value()?.to_owned()),
+            "--into" => campaign.into = Some(absolute(value()?)?),
             "--random" => random = Some(number::<u64>(value()?)?),
             "--seed" => seed = number(value()?)?,
             _ if word.starts_with('-') => return Err(format!("unknown option {word}\n{USAGE}")),

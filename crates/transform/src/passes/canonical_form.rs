@@ -57,6 +57,17 @@ impl Canonical {
         met.done()
     }
 
+    /// The same with one number for all objects that only live while it runs: which these are makes no difference.
+    #[must_use]
+    pub fn with_locals_alike(mut self) -> Canonical {
+        for (object, (.., persistent)) in self.objects.iter_mut().zip(&self.key.objects) {
+            if !persistent {
+                *object = ObjectId(u32::MAX);
+            }
+        }
+        self
+    }
+
     /// The form of a loop.
     pub fn of_loop(body: &Loop) -> Canonical {
         let used = |ports: &[(u64, u32)]| -> BTreeSet<u32> {
@@ -285,6 +296,16 @@ mod tests {
         assert_eq!(one.key, other.key);
         assert_eq!((one.objects, other.objects), (vec![ObjectId(1), ObjectId(0)], vec![ObjectId(0), ObjectId(2)]));
         assert_eq!((other.inputs, other.outputs), (vec![3], vec![5]));
+    }
+
+    #[test]
+    fn which_objects_are_local_makes_no_difference() {
+        let mut objects = [object("a", 8), object("b", 8), object("c", 8)];
+        (objects[1].persistent, objects[2].persistent) = (false, false);
+        let form = |from, to| form(&objects, from, to, 0, 5, true).with_locals_alike();
+        assert_eq!(form(0, 1).objects, form(0, 2).objects);
+        assert_eq!(form(0, 1).key, form(0, 2).key);
+        assert_ne!(form(0, 1).objects, form(1, 0).objects);
     }
 
     #[test]

@@ -265,9 +265,9 @@ mod tests {
     }
 
     fn compare(of: Sum) {
-        const PASSES: u64 = 5;
+        const ITERATIONS: u64 = 5;
         let body = masked_and_summed(of);
-        let input: Vec<u128> = (0..8 * u128::from(PASSES)).map(|at| (at * 37) & 0xff).collect();
+        let input: Vec<u128> = (0..8 * u128::from(ITERATIONS)).map(|at| (at * 37) & 0xff).collect();
         let world = |inputs: Vec<Vec<u128>>| World {
             consumed: vec![0; inputs.len()],
             inputs,
@@ -275,14 +275,14 @@ mod tests {
             objects: vec![vec![250], vec![1]],
         };
         let mut whole = world(vec![input.clone()]);
-        run_loop(&body, &mut whole, PASSES);
+        run_loop(&body, &mut whole, ITERATIONS);
         let Some(Distributed { independent, serial, reads_output }) = distribute(&body) else { panic!("it is not") };
         assert!(independent.is_independent());
         assert_eq!(reads_output, of == Sum::Output);
         let mut first = world(vec![input.clone()]);
-        run_loop(&independent, &mut first, PASSES);
+        run_loop(&independent, &mut first, ITERATIONS);
         let mut second = world(vec![input, first.outputs[0].clone()]);
-        run_loop(&serial, &mut second, PASSES);
+        run_loop(&serial, &mut second, ITERATIONS);
         assert_eq!((&first.outputs, &first.objects[0]), (&whole.outputs, &whole.objects[0]));
         assert_eq!(second.objects[1], whole.objects[1]);
     }

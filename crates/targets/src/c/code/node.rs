@@ -1,4 +1,5 @@
-//! Expressions with what is known of them: their interval and whether evaluating them can stop the program.
+//! Expressions annotated by value-range analysis. Expressions with what is known of them: their interval and whether evaluating
+//! them can stop the program.
 
 use super::Code;
 use headrace_analysis::ranges::{self, Interval};

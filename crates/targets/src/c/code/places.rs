@@ -1,30 +1,37 @@
-//! Variables and elements of lists, as expressions read them and statements write them.
+//! Lvalues, with bounds checks. Variables and elements of lists, as expressions read them and statements write them.
 
 use super::Code;
 use super::node::{Node, index_proven};
 use super::value::{Kind, Value};
+use crate::c::code::{LISTS, SCALARS};
 use crate::c::ctype::{self, Repr};
 use crate::c::plan::Spelling;
+use crate::c::text::{Text, text};
 use headrace_ir::{Expr, Int, Place, RealType, Root, Scalar};
 
 /// An expression for where a list begins.
 #[derive(Clone, Debug)]
 pub struct Pointer {
     /// The expression.
-    pub text: String,
+    pub text: Text,
     /// Whether it is the address of something, and no name.
     is_address: bool,
 }
 
 impl Pointer {
     /// The beginning of what has a name.
-    pub fn named(name: impl Into<String>) -> Pointer {
+    pub fn named(name: impl Into<Text>) -> Pointer {
         Pointer { text: name.into(), is_address: false }
     }
 
+    /// The address of what an expression stands for, which is given with the operator.
+    pub fn address(text: Text) -> Pointer {
+        Pointer { text, is_address: true }
+    }
+
     /// As what an index in brackets is put behind.
-    pub fn base(&self) -> String {
-        if self.is_address { format!("({})", self.text) } else { self.text.clone() }
+    pub fn base(&self) -> Text {
+        if self.is_address { text!["(", self.text, ")"] } else { self.text.clone() }
     }
 }
 
@@ -72,17 +79,18 @@ impl Code<'_> {
         if indices.iter().all(|&(index, &size)| index_proven(&self.node(index).range, size)) {
             return None;
         }
-        let mut terms = Vec::new();
+        let mut sum = Text::default();
         for (depth, (index, _)) in indices.iter().enumerate() {
             let stride: u64 = dims[depth + 1..indices.len()].iter().map(|&size| u64::from(size)).product();
             let node = self.node(index);
             let value = self.index_value(&node).to(Repr::I64).to(Repr::U64);
-            terms.push(format!("{} * {stride}u", value.in_parentheses()));
+            let plus = if depth == 0 { "" } else { " + " };
+            sum = text![sum, plus, value.in_parentheses(), " * ", stride, "u"];
         }
         let n_places: u64 = dims[..indices.len()].iter().map(|&size| u64::from(size)).product();
         let rest: u64 = dims[indices.len()..].iter().map(|&size| u64::from(size)).product();
-        let flat = format!("hr_index({}, {n_places})", terms.join(" + "));
-        let text = if rest == 1 { flat } else { format!("({flat} * {rest}u)") };
+        let flat = text!["hr_index(", sum, ", ", n_places, ")"];
+        let text = if rest == 1 { flat } else { text!["(", flat, " * ", rest, "u)"] };
         Some(Value::primary(text, Kind::Int(Repr::U64)))
     }
 
@@ -103,15 +111,15 @@ impl Code<'_> {
             }
             let value = self.index_value(&node);
             let value = value.to(Repr::I64).to(Repr::U64);
-            return Value::primary(format!("hr_index({}, {size})", value.text), Kind::Int(Repr::U64));
+            return Value::primary(text!["hr_index(", value.text, ", ", size, ")"], Kind::Int(Repr::U64));
         }
         let value = self.index_value(&node);
         let value = self.named(value.clone(), value.repr().c());
         let unsigned = value.to(value.repr().unsigned());
         let bound = Value::int(&Int::from(i64::from(size)), unsigned.repr());
-        let condition = format!("{} >= {}", unsigned.text, bound.text);
+        let condition = text![unsigned.text, " >= ", bound.text];
         let shown = value.to(Repr::I64).text;
-        self.stop(&condition, "HEADRACE_TRAP_INDEX", span, &shown, &size.to_string());
+        self.stop(condition, "HEADRACE_TRAP_INDEX", span, shown, size);
         value
     }
 
@@ -124,70 +132,71 @@ impl Code<'_> {
         let mut general = |code: &mut Self, node: &Node<'_>| {
             let words = node.range.signed_bits().div_ceil(32) as u32;
             let name = code.wide(node, words);
-            Value::primary(format!("hr_wide_saturated({name}, {words})"), Kind::Int(Repr::I64))
+            Value::primary(text!["hr_wide_saturated(", name, ", ", words, ")"], Kind::Int(Repr::I64))
         };
         self.by_counts(node, Kind::Int(Repr::I64), &mut small, &mut general).unwrap_or_else(|| general(self, node))
     }
 
     /// The name of a variable: a scalar, or a pointer to the first element of what is not.
-    fn root(&mut self, root: Root) -> String {
+    fn root(&mut self, root: Root) -> Text {
         match root {
             Root::Local(local) => self.slots[local.index()].text.clone(),
             Root::Actor(variable) => match self.plan.variable(variable.index()) {
-                Spelling::Scalar(text) => {
+                Spelling::Scalar(field) => {
                     self.uses_scalars = true;
-                    text.clone()
+                    text![SCALARS, "->", field]
                 }
-                Spelling::List(text) => {
+                Spelling::List(field) => {
                     self.uses_lists = true;
-                    text.clone()
+                    text![LISTS, "->", field]
                 }
-                Spelling::Table(text) | Spelling::Grid(text) | Spelling::Constant(text) => text.clone(),
+                Spelling::Table(name) | Spelling::Grid(name) => text![name],
+                Spelling::Constant => Text::default(),
             },
         }
     }
 
     /// A place in a table that keeps its dimensions: an element, or a pointer to the first one of a sub-list.
-    fn nested(&mut self, place: &Place) -> Option<String> {
+    fn nested(&mut self, place: &Place) -> Option<Text> {
         let Root::Actor(variable) = place.root else { return None };
         let Spelling::Grid(name) = self.plan.variable(variable.index()) else { return None };
         let ty = self.type_of(place.root).clone();
         if ty.dims.len() < 2 || ctype::is_wide(ty.element) {
             return None;
         }
-        let mut text = name.clone();
+        let mut text = text![name];
         for (depth, &size) in ty.dims.iter().enumerate() {
             // Without an index the last dimension decays to the pointer.
             if let Some(index) = place.indices.get(depth) {
                 let index = self.index(index, size);
-                text.push_str(&format!("[{}]", index.text));
+                text = text![text, "[", index.text, "]"];
             }
         }
         Some(text)
     }
 
     /// The text of a root, the words of each of its elements, and the flat index.
-    fn flattened(&mut self, place: &Place) -> (String, u32, Option<Value>) {
+    fn flattened(&mut self, place: &Place) -> (Text, u32, Option<Value>) {
         let words = ctype::words(self.type_of(place.root).element);
         let flat = self.flat_index(place);
         (self.root(place.root), words, flat)
     }
 
     /// An lvalue for a scalar of up to 64 bits, or a pointer to the words of a wide one.
-    pub fn place(&mut self, place: &Place) -> String {
+    pub fn place(&mut self, place: &Place) -> Text {
         if let Some(text) = self.nested(place) {
             return text;
         }
         let (root, words, flat) = self.flattened(place);
         match flat {
             None => root,
-            Some(flat) if words == 1 => format!("{root}[{}]", flat.text),
-            Some(flat) => format!("&{root}[{words} * ({})]", flat.text),
+            Some(flat) if words == 1 => text![root, "[", flat.text, "]"],
+            Some(flat) => text!["&", root, "[", words, " * (", flat.text, ")]"],
         }
     }
 
     /// A pointer to the first element of a list or sub-list.
-    pub fn list(&mut self, place: &Place) -> String {
+    pub fn list(&mut self, place: &Place) -> Text {
         self.list_pointer(place).text
     }
 
@@ -198,12 +207,11 @@ impl Code<'_> {
             return Pointer::named(text);
         }
         let (root, words, flat) = self.flattened(place);
-        let address = |text: String| Pointer { text, is_address: true };
         match flat {
             None => Pointer::named(root),
             Some(flat) if flat.constant.as_ref().is_some_and(|value| *value == Int::ZERO) => Pointer::named(root),
-            Some(flat) if words == 1 => address(format!("&{root}[{}]", flat.text)),
-            Some(flat) => address(format!("&{root}[{words} * ({})]", flat.text)),
+            Some(flat) if words == 1 => Pointer::address(text!["&", root, "[", flat.text, "]"]),
+            Some(flat) => Pointer::address(text!["&", root, "[", words, " * (", flat.text, ")]"]),
         }
     }
 
@@ -219,9 +227,9 @@ impl Code<'_> {
             Scalar::String => Value::primary(text, Kind::Text),
             Scalar::Real(RealType::Double) => Value::primary(text, Kind::Real),
             Scalar::Real(RealType::Float) => Value::primary(text, Kind::Real).cast("double", Kind::Real),
-            Scalar::Real(RealType::Half) => Value::primary(format!("hr_half_value({text})"), Kind::Real),
+            Scalar::Real(RealType::Half) => Value::primary(text!["hr_half_value(", text, ")"], Kind::Real),
             Scalar::Int(ty) => match ctype::storage_words(ty) {
-                Some(words) => Value::primary(format!("hr_wide_low({text}, {words})"), Kind::Int(Repr::U64)),
+                Some(words) => Value::primary(text!["hr_wide_low(", text, ", ", words, ")"], Kind::Int(Repr::U64)),
                 None => {
                     let own = match place.root {
                         Root::Local(local) => self.slots[local.index()].repr.filter(|_| place.indices.is_empty()),

@@ -1,4 +1,4 @@
-//! Scalar expressions of up to 64 bits.
+//! Code generation for scalar expressions. Scalar expressions of up to 64 bits.
 //!
 //! Two questions decide what is printed. *Exact*: the C expression has the mathematical value; possible whenever the
 //! interval of the expression fits 64 bits. *Low*: only the low n bits are demanded, since the value is about to be
@@ -15,6 +15,7 @@ pub use printed::{Binding, Kind, Value, round_real, wrap_value};
 use super::Code;
 use super::node::Node;
 use crate::c::ctype::{self, Repr};
+use crate::c::text::{Declared, Lines, Name, text};
 use headrace_analysis::ranges::Interval;
 use headrace_ir::{BinaryOp, CompareOp, ExprKind, Int, IntType, MAX_SHIFT, MAX_WIDTH, RealType, Scalar};
 
@@ -162,7 +163,7 @@ impl Code<'_> {
             return Value::infix(symbol(op), &x, &y, Kind::Int(common));
         }
         let name = if op == BinaryOp::Div { "div" } else { "mod" };
-        Value::primary(format!("hr_{name}_{}({}, {})", common.suffix(), x.text, y.text), Kind::Int(common))
+        Value::primary(text!["hr_", name, "_", common.suffix(), "(", x.text, ", ", y.text, ")"], Kind::Int(common))
     }
 
     fn exact_shift_right(&mut self, node: &Node<'_>, result: Repr) -> Value {
@@ -195,7 +196,7 @@ impl Code<'_> {
         let mut small = |code: &mut Self, node: &Node<'_>| code.exact(node).to(result);
         let mut general = |code: &mut Self, node: &Node<'_>| {
             let words = code.wide_operation(node, 2);
-            Value::primary(format!("hr_wide_low({words}, 2)"), Kind::Int(Repr::U64)).to(result)
+            Value::primary(text!["hr_wide_low(", words, ", 2)"], Kind::Int(Repr::U64)).to(result)
         };
         self.by_counts(node, Kind::Int(result), &mut small, &mut general).unwrap_or_else(|| general(self, node))
     }
@@ -217,7 +218,7 @@ impl Code<'_> {
             return Value::infix(">>", &value, &by, Kind::Int(repr));
         }
         let by = self.shift_count(node, count);
-        Value::primary(format!("hr_shr_{}({}, {})", repr.suffix(), value.text, by.text), Kind::Int(repr))
+        Value::primary(text!["hr_shr_", repr.suffix(), "(", value.text, ", ", by.text, ")"], Kind::Int(repr))
     }
 
     /// A shift count as `uint64_t`, negative ones checked or made huge.
@@ -225,7 +226,7 @@ impl Code<'_> {
         if Repr::holding(&count.range).is_none() {
             let words = count.range.signed_bits().div_ceil(32) as u32;
             let name = self.wide(count, words);
-            let value = Value::primary(format!("hr_wide_saturated({name}, {words})"), Kind::Int(Repr::I64));
+            let value = Value::primary(text!["hr_wide_saturated(", name, ", ", words, ")"], Kind::Int(Repr::I64));
             if count.range.low.is_negative() && self.checked() {
                 let value = self.named(value, "int64_t");
                 self.check_shift(node.expr.span, &value);
@@ -301,7 +302,7 @@ impl Code<'_> {
         let mut small = |code: &mut Self, node: &Node<'_>| code.exact(node).to(class);
         let mut general = |code: &mut Self, node: &Node<'_>| {
             let name = code.wide(node, words);
-            Value::primary(format!("hr_wide_low({name}, {words})"), Kind::Int(Repr::U64)).to(class)
+            Value::primary(text!["hr_wide_low(", name, ", ", words, ")"], Kind::Int(Repr::U64)).to(class)
         };
         self.by_counts(node, Kind::Int(class), &mut small, &mut general).unwrap_or_else(|| general(self, node))
     }
@@ -324,7 +325,7 @@ impl Code<'_> {
             return Value::infix("<<", &x, &by, Kind::Int(class));
         }
         let by = self.left_count(node);
-        Value::primary(format!("hr_shl{}({}, {})", class.bits(), x.text, by.text), Kind::Int(class))
+        Value::primary(text!["hr_shl", class.bits(), "(", x.text, ", ", by.text, ")"], Kind::Int(class))
     }
 
     /// The low 64 bits of a left shift whose count may be negative, not yet wrapped to its type.
@@ -333,12 +334,12 @@ impl Code<'_> {
         let unsigned = Kind::Int(Repr::U64);
         let Some(own) = Repr::holding(&x.range) else {
             let words = self.wide_operation(node, 2);
-            return Value::primary(format!("hr_wide_low({words}, 2)"), unsigned);
+            return Value::primary(text!["hr_wide_low(", words, ", 2)"], unsigned);
         };
         let own = if own == Repr::U64 { own } else { Repr::I64 };
         let x = self.exact(x).to(own);
         let by = self.signed_count(node, count);
-        Value::primary(format!("hr_shift_{}({}, {})", own.suffix(), x.text, by.text), unsigned)
+        Value::primary(text!["hr_shift_", own.suffix(), "(", x.text, ", ", by.text, ")"], unsigned)
     }
 
     /// A count as `int64_t`, held at the limits of that; of a left shift.
@@ -349,7 +350,7 @@ impl Code<'_> {
             None => {
                 let words = count.range.signed_bits().div_ceil(32) as u32;
                 let name = self.wide(count, words);
-                Value::primary(format!("hr_wide_saturated({name}, {words})"), Kind::Int(Repr::I64))
+                Value::primary(text!["hr_wide_saturated(", name, ", ", words, ")"], Kind::Int(Repr::I64))
             }
         };
         self.limited_count(node, value)
@@ -374,7 +375,7 @@ impl Code<'_> {
         }
         let limit = Value::int(&limit, value.repr());
         let most = if value.repr().is_signed() { "INT64_MAX" } else { "UINT64_MAX" };
-        let most = Value::primary(most.to_owned(), value.kind);
+        let most = Value::primary(most, value.kind);
         let kind = value.kind;
         let far = Value::infix(">", &value, &limit, Kind::Bool);
         Value::choice(&far, &most, &value, kind)
@@ -445,19 +446,19 @@ impl Code<'_> {
             Kind::Text => "const char *",
         };
         let name = self.temporary("chosen");
-        self.declare_temporary(&name, format!("{ty} {name};"));
+        self.declare_temporary(&name, text![ty, " ", Declared(&name), ";"]);
         self.branches(&name, &condition, [(yes, before_yes), (no, before_no)]);
         Value::primary(name, kind)
     }
 
     /// Sets a variable to one of two values, by a condition that holds or does not, each with the statements before it.
-    pub fn branches(&mut self, name: &str, condition: &Value, [yes, no]: [(Value, String); 2]) {
-        self.open(&format!("if {} {{", condition.in_parentheses()));
-        self.splice(&yes.1);
-        self.line(&format!("{name} = {};", yes.0.text));
+    pub fn branches(&mut self, name: &Name, condition: &Value, [yes, no]: [(Value, Lines); 2]) {
+        self.open(text!["if ", condition.in_parentheses(), " {"]);
+        self.splice(yes.1);
+        self.line(text![Declared(name), " = ", yes.0.text, ";"]);
         self.reopen("} else {");
-        self.splice(&no.1);
-        self.line(&format!("{name} = {};", no.0.text));
+        self.splice(no.1);
+        self.line(text![Declared(name), " = ", no.0.text, ";"]);
         self.close("}");
     }
 
@@ -513,22 +514,20 @@ impl Code<'_> {
         let is_and = matches!(node.expr.kind, ExprKind::And(..));
         let a = self.value(&node.kids[0]);
         let (b, before) = self.capture(|code| code.value(&node.kids[1]));
-        let decides = if is_and { "false" } else { "true" };
-        let neutral = if is_and { "true" } else { "false" };
         if before.is_empty() {
-            if a.text == neutral {
+            if a.truth == Some(is_and) {
                 return b;
             }
-            if b.text == neutral || a.text == decides {
+            if b.truth == Some(is_and) || a.truth == Some(!is_and) {
                 return a;
             }
             return Value::infix(if is_and { "&&" } else { "||" }, &a, &b, Kind::Bool);
         }
         let name = self.temporary("holds");
-        self.declare_temporary(&name, format!("bool {name} = {};", a.text));
-        self.open(&format!("if ({}{name}) {{", if is_and { "" } else { "!" }));
-        self.splice(&before);
-        self.line(&format!("{name} = {};", b.text));
+        self.declare_temporary(&name, text!["bool ", Declared(&name), " = ", a.text, ";"]);
+        self.open(text!["if (", if is_and { "" } else { "!" }, name, ") {"]);
+        self.splice(before);
+        self.line(text![Declared(&name), " = ", b.text, ";"]);
         self.close("}");
         Value::primary(name, Kind::Bool)
     }
@@ -546,7 +545,7 @@ impl Code<'_> {
         match self.scalar_of(a).or_else(|| self.scalar_of(b)) {
             Some(Scalar::String) => {
                 let (x, y) = (self.value(a), self.value(b));
-                let equal = Value::primary(format!("hr_text_equal({}, {})", x.text, y.text), Kind::Bool);
+                let equal = Value::primary(text!["hr_text_equal(", x.text, ", ", y.text, ")"], Kind::Bool);
                 return if op == CompareOp::NotEqual { Value::prefix("!", &equal, Kind::Bool) } else { equal };
             }
             Some(Scalar::Bool) => {
@@ -588,7 +587,7 @@ impl Code<'_> {
         let words = a.range.join(&b.range).signed_bits().div_ceil(32) as u32;
         let x = self.wide(a, words);
         let y = self.wide(b, words);
-        let order = Value::primary(format!("hr_wide_compare({x}, {y}, {words})"), Kind::Int(Repr::I32));
+        let order = Value::primary(text!["hr_wide_compare(", x, ", ", y, ", ", words, ")"], Kind::Int(Repr::I32));
         Value::infix(symbol, &order, &Value::int(&Int::ZERO, Repr::I32), Kind::Bool)
     }
 
@@ -618,9 +617,10 @@ impl Code<'_> {
         let words = x.range.signed_bits().div_ceil(32) as u32;
         let name = self.wide(x, words);
         let scratch = self.temporary("scratch");
-        self.line(&format!("uint32_t {scratch}[{words}];"));
+        self.line(text!["uint32_t ", Declared(&scratch), "[", words, "];"]);
         let precision = if ty == RealType::Double { 53 } else { 24 };
-        let value = Value::primary(format!("hr_wide_real({name}, {words}, {precision}, {scratch})"), Kind::Real);
+        let value =
+            Value::primary(text!["hr_wide_real(", name, ", ", words, ", ", precision, ", ", scratch, ")"], Kind::Real);
         round_real(&value, ty)
     }
 }

@@ -123,7 +123,7 @@ impl Writer<'_> {
     }
 
     /// Effects over the objects of the automaton, all of which are lists.
-    fn block<'e>(&'e self, effects: &'e [Effect]) -> BlockRef<'e> {
+    pub(super) fn block<'e>(&'e self, effects: &'e [Effect]) -> BlockRef<'e> {
         let Automaton { graph, objects, .. } = self.automaton;
         BlockRef { graph, objects, effects, n_indexed: objects.len(), filled: &[] }
     }

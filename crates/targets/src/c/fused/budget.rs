@@ -1,5 +1,5 @@
-//! Code-size budget: variants are dropped, the least profitable first, until the text fits. Which ways of running loops
-//! are left out where the text would be too long for compilers: those first that gain least for their length, so that a
+//! Code-size budget: variants are dropped, the least profitable first, until the code fits. Which ways of running loops
+//! are left out where the code would be too long for compilers: those first that gain least for their length, so that a
 //! network becomes a little slower with its length and is not given up as a whole.
 
 use super::loops::{Loops, PrintedUnit};
@@ -55,6 +55,15 @@ impl PrintedUnit<'_> {
 }
 
 impl Loops<'_> {
+    /// The size of all functions, in operands.
+    pub fn size(&self) -> usize {
+        let of_unit = |unit: &PrintedUnit| {
+            let many = unit.ways.ways.iter().map(|way| &way.function);
+            unit.functions().chain(&unit.arm).chain(many).map(|function| function.size).sum::<usize>()
+        };
+        self.units.iter().map(of_unit).sum()
+    }
+
     /// Leaves out ways until about so much is gone, or there is none any more. Loops that move more count more.
     pub fn shorten(&mut self, size: usize) {
         let most = self.units.iter().map(PrintedUnit::tokens).max().unwrap_or(0).max(1) as f64;

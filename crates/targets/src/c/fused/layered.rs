@@ -28,6 +28,7 @@ impl Writer<'_> {
             supported: kernel::supported(&machine.features),
             call: self.one_iteration(&function, &body, &[], &[]),
             function: printed.with_evidence(),
+            size: printed.size,
             support: printed.support,
         })
     }

@@ -37,6 +37,8 @@ pub(super) struct RepeatedFunctions {
     numbers: FxHashMap<String, usize>,
     /// The functions, one after another.
     pub text: String,
+    /// Their size, in operands.
+    pub size: usize,
 }
 
 /// A way to run iterations of a transition.
@@ -177,6 +179,7 @@ impl Writer<'_> {
         let number = *functions.numbers.entry(unnumbered.clone()).or_insert(n);
         let name = format!("{prefix}_repeated_{number}");
         if number == n {
+            functions.size += headrace_transform::statements::size(&plan.graph, &effects);
             let _ = write!(
                 functions.text,
                 "/* Iterations of a transition; lists that it changes at places which it computes are copied meanwhile. */\nHR_APART static void {name}{unnumbered}"

@@ -22,7 +22,7 @@
 //! | `merge_functions` | loops of like parts of a network as one |
 //! | `memoized_powers` | what loops multiply by, once for a key |
 //! | `folded` | functions of the same text as one, in all networks of a program |
-//! | `budget` | ways of running loops that are left out of a text that is too long |
+//! | `budget` | ways of running loops that are left out of code that is too long |
 //! | `distributed_loops` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
 //! | `lists_in_registers` | transitions that change lists at places which they compute, iteration after iteration |
@@ -57,6 +57,7 @@ mod ports;
 mod report;
 mod single_iteration_loops;
 mod speculative_threads;
+mod state_form;
 mod states;
 mod steps;
 mod suspension_points;
@@ -80,11 +81,13 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt::Write as _;
 
-/// Bytes of C of a network: beyond, compilers take minutes.
-pub const MOST_NETWORK_BYTES: usize = 5_400_000;
+/// The size of a network in operands, as [`headrace_transform::statements::size`] counts: beyond, compilers take minutes.
+pub const MOST_NETWORK_SIZE: usize = 490_000;
 
-/// Bytes of C for each operand that [`headrace_transform::statements::size`] counts.
-const BYTES: usize = 11;
+/// The size of what stands above the code of any automaton, and of what surrounds a state: where it begins, what it is, which
+/// values are known there.
+const PRELUDE: usize = 8_000;
+const STATE: usize = 80;
 
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;
@@ -126,7 +129,7 @@ const COLD: &str = "\
 
 ";
 
-/// Prints a network with as much of its automaton as makes a text that is short enough for compilers; `None` where that
+/// Prints a network with as much of its automaton as makes code that is short enough for compilers; `None` where that
 /// is nothing. What is missing then is least valuable: ways of running loops first, and then states that few samples
 /// come through.
 pub fn print_short(
@@ -142,10 +145,10 @@ pub fn print_short(
         places.take();
         diagnostics.take();
         let printed = print(network, automaton, prefix, options, places, diagnostics);
-        let length = printed.definitions.len() + printed.of_many.len();
-        Ok::<_, Infallible>((printed, length))
+        let size = printed.size;
+        Ok::<_, Infallible>((printed, size))
     };
-    let Ok(printed) = within(automaton, options.most_text, attempt);
+    let Ok(printed) = within(automaton, options.most_size, attempt);
     printed
 }
 
@@ -219,20 +222,19 @@ fn print(
     if loops.has_kernels() {
         let _ = write!(definitions, "extern const struct headrace_kernels {prefix}_kernels;\n\n");
     }
-    let PrintedStates { transitions, states, whole, found } = writer.states(&loops);
+    let PrintedStates { transitions, states, whole, found, size: of_states } = writer.states(&loops);
     let has_whole = !whole.is_empty();
     let functions = writer.functions();
-    let mut text = writer.loops_text(&loops, &found);
-    let mut of_many = writer.of_many(&loops);
-    let after = [transitions, states, whole, functions].concat();
-    let length = definitions.len() + text.len() + after.len() + of_many.len();
-    if length > options.most_text {
-        loops.shorten((length - options.most_text) / BYTES);
-        text = writer.loops_text(&loops, &found);
-        of_many = writer.of_many(&loops);
+    let of_scheduled = scheduled.as_ref().map_or(0, |scheduled| scheduled.size);
+    let of_others = PRELUDE + of_scheduled + STATE * automaton.states.len() + of_states;
+    let size = of_others + loops.size();
+    if size > options.most_size {
+        loops.shorten(size - options.most_size);
     }
-    definitions.push_str(&text);
-    definitions.push_str(&after);
+    let size = of_others + loops.size();
+    definitions.push_str(&writer.loops_text(&loops, &found));
+    let of_many = writer.of_many(&loops);
+    [transitions, states, whole, functions].iter().for_each(|text| definitions.push_str(text));
     let (mut kernels, mut refused) = (Vec::new(), Vec::new());
     for (_, kernel) in loops.kernels.drain(..) {
         match kernel {
@@ -249,6 +251,7 @@ fn print(
         loops,
         kernels,
         refused,
+        size,
         leaves: scheduled.is_some(),
         take_whole: has_whole.then(|| format!("{prefix}_any_whole")),
     }

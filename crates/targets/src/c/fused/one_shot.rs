@@ -11,7 +11,7 @@
 use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::outlined_transitions::KernelFunctions;
-use super::states::Place;
+use super::states::{LOOP, Place};
 use super::steps::{self, Hole};
 use super::suspension_points::Stops;
 use headrace_transform::control::{Automaton, Part, Repeated};
@@ -30,9 +30,6 @@ const MOST_MORE: usize = 8;
 
 /// Size of them.
 const MOST_WHOLE: usize = 7_500;
-
-/// Size of a loop with all that goes on around it.
-const LOOP: usize = 120;
 
 /// A state is one that messages rest in where one of so many messages finds it, of those that find the one that most
 /// do.

@@ -4,6 +4,7 @@
 use super::Writer;
 use super::bodies::Body;
 use super::folded;
+use super::state_form::StateForm;
 use crate::c::kernel::element_type;
 use headrace_transform::kernel::{Loop, ObjectId};
 use headrace_transform::passes::canonical_form::{Canonical, Key};
@@ -14,6 +15,9 @@ use std::fmt::Write as _;
 /// Size from which on a transition is a function: compilers take more than twice as long for functions that are twice as
 /// long.
 const OUTLINED: usize = 115;
+
+/// Size of a call.
+pub(super) const CALL: usize = 8;
 
 /// Transitions of an automaton for which instructions are looked for.
 const MOST_SELECTED: usize = 24;
@@ -32,6 +36,8 @@ pub(super) struct Faster {
     pub support: Vec<String>,
     /// The function.
     pub function: String,
+    /// Its size.
+    pub size: usize,
     /// When it can be called, as a condition of C.
     pub supported: String,
     /// The call.
@@ -72,7 +78,7 @@ pub(super) fn way(name: &str, conditions: &[&str]) -> String {
 }
 
 /// What the function of a transition does: its form, and the objects and ports that it does it to.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
     key: Key,
     objects: Vec<ObjectId>,
@@ -92,6 +98,8 @@ pub(super) struct KernelFunctions {
     numbers: FxHashMap<Identity, usize>,
     /// The functions, one after another.
     pub text: String,
+    /// Their size, and that of what has been printed where it stands, in operands.
+    pub size: usize,
     /// What stands above them all.
     above: BTreeSet<String>,
     /// As much of that as functions use.
@@ -104,6 +112,8 @@ pub(super) struct KernelFunctions {
     folded: BTreeSet<String>,
     /// Transitions, and whether they are best as layers of bytes, all in one.
     whole: FxHashMap<Identity, bool>,
+    /// What the state does that is being printed, where somebody wants to know.
+    pub(super) form: Option<StateForm>,
 }
 
 /// The function of a transition that is to be printed.
@@ -166,12 +176,14 @@ impl KernelFunctions {
             let name = if ways.is_empty() { own.clone() } else { format!("{own}_plain") };
             let (parameters, given) = (&*parameters, &*given);
             let short = short.as_ref();
+            self.size += ways.iter().map(|way| way.size).sum::<usize>();
             self.plain(writer, &Outlined { own: &name, body, short, form: &form, parameters, given });
             if !ways.is_empty() {
                 self.choosing(&own, parameters, given, &ways);
             }
         }
         let call = format!("{prefix}_kernel_{number}(s{given})");
+        self.size += CALL;
         // Only what can be stopped by an error has another status.
         if body.checks(writer) {
             format!("{pad}if ({call} != HEADRACE_IDLE) {{\n{pad}    return HEADRACE_TRAPPED;\n{pad}}}\n")
@@ -200,6 +212,7 @@ impl KernelFunctions {
             );
             return;
         }
+        self.size += body.size + short.map_or(0, |short| short.size);
         let mut windows = String::new();
         writer.in_context().pointers(body.effects(), None, 1, &mut windows);
         let of = |body: &Body| body.statements(writer, None, 2);
@@ -228,6 +241,7 @@ impl KernelFunctions {
         let other = other.as_ref().map(|(_, form)| (&form.key, places));
         let name = folded::name(&format!("transition {:?} {other:?} {:?} {types:?}", form.key, on.types()));
         if self.folded.insert(name.clone()) {
+            self.size += body.size + short.map_or(0, |short| short.size);
             let of = |body: &Body| {
                 let (on, tables) = writer.with_tables(&on, body.block(writer).graph, &body.tables(writer));
                 (body.statements(writer, Some(on), 2), tables)

@@ -67,6 +67,7 @@ impl Writer<'_> {
             supported: kernel::supported(&blocks.features),
             call,
             function: blocks.function.with_evidence(),
+            size: blocks.function.size,
             support: blocks.function.support,
         })
     }

@@ -166,7 +166,7 @@ impl Writer<'_> {
     fn called(&self, body: &Loop, (function, supported, read, written): Way) -> Faster {
         let places = |all: Vec<_>| all.into_iter().map(|place| self.place(place)).collect::<Vec<_>>();
         let call = self.one_iteration(&function.name, body, &places(read), &places(written));
-        Faster { supported, call, function: function.with_evidence(), support: function.support }
+        Faster { supported, call, function: function.with_evidence(), size: function.size, support: function.support }
     }
 
     /// An iteration whose long functions of the bytes of an object are tables in registers, for each machine that has

@@ -4,7 +4,8 @@
 use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::loops::Loops;
-use super::outlined_transitions::{KernelFunctions, is_long};
+use super::outlined_transitions::{CALL, KernelFunctions, is_long};
+use super::state_form::StateForm;
 use super::steps::Hole;
 use super::suspension_points::Stops;
 use crate::c::kernel::element_type;
@@ -15,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Size of a decision, a call, or an end.
-const DECISION: usize = 8;
+const DECISION: usize = CALL;
 
 /// Size of what is done to a port of which tokens are taken, or to which they go.
 const PORT: usize = 16;
@@ -41,6 +42,9 @@ impl Place {
     }
 }
 
+/// Size of a loop, and of what is repeated, where it stands in a state.
+pub(super) const LOOP: usize = 120;
+
 /// The automaton as text.
 pub(super) struct PrintedStates {
     /// Functions of transitions.
@@ -51,6 +55,8 @@ pub(super) struct PrintedStates {
     pub whole: String,
     /// What they use that stands above loops.
     pub found: BTreeSet<String>,
+    /// The size of all of it, in operands.
+    pub size: usize,
 }
 
 impl Writer<'_> {
@@ -70,7 +76,10 @@ impl Writer<'_> {
             places.after_whole(self.automaton, states);
         }
         let mut blocks = Vec::with_capacity(self.automaton.states.len());
+        let mut sizes = Vec::with_capacity(self.automaton.states.len());
+        let mut forms = Vec::with_capacity(self.automaton.states.len());
         for (number, state) in self.automaton.states.iter().enumerate() {
+            let before = functions.size;
             let (mut block, here) = (String::new(), Hole::Here(number));
             if places.counts[number] {
                 let _ = write!(
@@ -84,21 +93,31 @@ impl Writer<'_> {
             for counted in &state.loops {
                 block.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));
                 n_loops += 1;
+                functions.size += LOOP;
             }
             for one in &repeated[number] {
+                functions.size += LOOP;
                 block.push_str(&self.repeated(one, number, &mut repeating));
             }
             block.push_str("        {\n");
             let place = Place { state: number, depth: 3 };
+            let repeats = (!repeated[number].is_empty()).then_some(number);
+            let form = || StateForm::begun(places.counts[number], places.traps[number], repeats);
+            functions.form = (!hot[number]).then(form);
             writer.step(&state.step, place, &[], &mut functions, &mut block);
             block.push_str("        }\n");
+            sizes.push(functions.size - before);
             blocks.push(block);
+            forms.push(functions.form.take());
         }
-        let text = self.steps(&blocks, &hot, &mut places);
+        let (text, merged) = self.steps(&blocks, forms, &hot, &mut places);
         let whole =
             trip.map_or_else(String::new, |trip| writer.whole_states(trip, &repeated, &mut functions, &mut repeating));
         let transitions = functions.text + &repeating.text;
-        PrintedStates { transitions, states: text, whole, found: functions.found }
+        // What several states do stands once.
+        let merged: usize = merged.into_iter().map(|state| sizes[state]).sum();
+        let size = functions.size - merged + repeating.size;
+        PrintedStates { transitions, states: text, whole, found: functions.found, size }
     }
 
     pub(super) fn step(
@@ -118,31 +137,45 @@ impl Writer<'_> {
                 // room.
                 let is_output = |effect: &Effect| matches!(effect, Effect::Output { .. });
                 let needed: Vec<Effect> = all.iter().filter(|effect| !is_output(effect)).cloned().collect();
+                if let Some(form) = &mut functions.form {
+                    form.decides(self, &needed, *condition);
+                }
                 let _ = writeln!(text, "{pad}bool c{depth};\n{pad}{{");
                 self.pointers(&needed, Some(*condition), depth + 1, text);
                 text.push_str(&self.statements(&needed, vec![(format!("c{depth}"), *condition)], depth + 1));
                 let _ = writeln!(text, "{pad}}}\n{pad}if (c{depth}) {{");
+                functions.size += DECISION + size(&self.automaton.graph, &needed);
                 self.step(then, place.inside(), &all, functions, text);
                 let _ = writeln!(text, "{pad}}} else {{");
+                functions.form.iter_mut().for_each(StateForm::otherwise);
                 self.step(otherwise, place.inside(), &all, functions, text);
                 let _ = writeln!(text, "{pad}}}");
             }
             Step::Wait(awaited) => {
-                for Awaited { port, tokens, step } in awaited {
+                for one in awaited {
+                    let Awaited { port, tokens, step } = one;
+                    functions.form.iter_mut().for_each(|form| form.awaits(one));
+                    functions.size += DECISION;
                     let name = &self.network.inputs[*port].name;
                     let _ = writeln!(text, "{pad}if ({}) {{", self.there(name, *tokens));
                     self.step(step, place.inside(), before, functions, text);
                     let _ = writeln!(text, "{pad}}}");
                 }
+                functions.form.iter_mut().for_each(StateForm::is_dry);
                 place.stop(text, "dry");
             }
             Step::Go { transition, target } => self.transition(transition, place, *target, before, functions, text),
             Step::End => {
+                functions.size += DECISION;
+                functions.form.iter_mut().for_each(|form| form.ends(false));
                 place.stop(text, "dry");
             }
             // Whoever finds the state goes on from there.
             Step::Deoptimize if self.whole.is_some() => place.stop(text, "full"),
-            Step::Deoptimize => place.stop(text, "leave"),
+            Step::Deoptimize => {
+                functions.form.iter_mut().for_each(|form| form.ends(true));
+                place.stop(text, "leave");
+            }
         }
     }
 
@@ -220,6 +253,8 @@ impl Writer<'_> {
     ) {
         let depth = place.depth;
         let way = (place.state, target);
+        functions.form.iter_mut().for_each(|form| form.moves(transition));
+        functions.size += PORT * transition.consumes.iter().chain(&transition.produces).filter(|n| **n > 0).count();
         let pad = "    ".repeat(depth);
         let produces = transition.produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0);
         for (n, port) in produces.clone() {
@@ -246,9 +281,11 @@ impl Writer<'_> {
         }
         for part in parts {
             let body = self.body(&part, way);
+            functions.form.iter_mut().for_each(|form| form.does(body.canonical(self)));
             if !is_long(&body) {
                 self.pointers(&part, None, depth + 1, text);
                 text.push_str(&body.statements(self, None, depth + 1));
+                functions.size += body.size;
                 continue;
             }
             if self.whole.is_some() {

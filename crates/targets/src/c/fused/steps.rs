@@ -3,12 +3,12 @@
 //!
 //! States that typical messages come through often are code of their own, one after the other. The others are many, one
 //! for each number of bytes that may wait somewhere, and do the same as others in large part, but for where they go on.
-//! So what has the same text stands once, and a table says for each state where it leads to; and it is made small, not
-//! fast.
+//! So what does the same, by its structural key (`state_form`), stands once, and a table says for each state where it leads
+//! to; and it is made small, not fast.
 
 use super::Writer;
+use super::state_form::{self, StateForm};
 use super::suspension_points::Stops;
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -60,7 +60,7 @@ fn table(name: &str, numbers: &[usize]) -> String {
     format!("static const uint16_t {name}[] = {{\n    {}\n}};\n", lines.join(",\n    "))
 }
 
-/// States of the same text.
+/// States that do the same.
 struct Alike {
     /// Where it goes on by numbers in a row of a table.
     text: String,
@@ -119,11 +119,20 @@ impl Writer<'_> {
         functions
     }
 
-    /// The functions of states, whose texts are given, and the one that goes from function to function.
-    pub(super) fn steps(&self, blocks: &[String], hot: &[bool], stops: &mut Stops) -> String {
+    /// The functions of states, and the one that goes from function to function. Given are the texts of all states and, of those
+    /// that are seldom met, what they do; what comes with the functions are the states for which others stand there.
+    pub(super) fn steps(
+        &self,
+        blocks: &[String],
+        forms: Vec<Option<StateForm>>,
+        hot: &[bool],
+        stops: &mut Stops,
+    ) -> (String, Vec<usize>) {
         let prefix = self.prefix;
-        let (often, seldom): (Vec<usize>, Vec<usize>) = (0..blocks.len()).partition(|&at| hot[at]);
-        let (alike, alone) = self.alike(blocks, &seldom);
+        let often: Vec<usize> = (0..blocks.len()).filter(|&at| hot[at]).collect();
+        let (alike, alone) = state_form::alike(forms);
+        let alike: Vec<Alike> =
+            alike.into_iter().map(|states| Alike { text: going_by_row(&blocks[states[0]]), states }).collect();
         let mut functions = self.together(&often);
         functions.extend(alone.chunks(STATES).map(<[usize]>::to_vec));
         let alone = functions;
@@ -175,33 +184,8 @@ impl Writer<'_> {
             text,
             "/* Goes on until input or room is missing, or so many transitions have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch ({prefix}_function[s->state]) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
         );
-        text
-    }
-
-    /// States that share their text with others, and those that do not.
-    fn alike(&self, blocks: &[String], seldom: &[usize]) -> (Vec<Alike>, Vec<usize>) {
-        let mut known: FxHashMap<String, usize> = FxHashMap::default();
-        let mut all: Vec<Alike> = Vec::new();
-        for &state in seldom {
-            let mut n = 0;
-            let text = filled(&blocks[state], |hole| match hole {
-                Hole::Here(_) => "at".to_owned(),
-                Hole::Go(_) => {
-                    n += 1;
-                    format!("{{\nat = next[{}];\ngoto moved;\n}}", n - 1)
-                }
-            });
-            let next = all.len();
-            let at = *known.entry(text.clone()).or_insert(next);
-            if at == next {
-                all.push(Alike { text, states: Vec::new() });
-            }
-            all[at].states.push(state);
-        }
-        let (alike, alone): (Vec<Alike>, Vec<Alike>) = all.into_iter().partition(|alike| alike.states.len() > 1);
-        let mut alone: Vec<usize> = alone.into_iter().flat_map(|alike| alike.states).collect();
-        alone.sort_unstable();
-        (alike, alone)
+        let shared = alike.iter().flat_map(|alike| alike.states.iter().skip(1).copied()).collect();
+        (text, shared)
     }
 
     /// What a function of states ends with.
@@ -255,6 +239,18 @@ impl Writer<'_> {
         );
         text + &self.ends()
     }
+}
+
+/// The text of a state that goes on by numbers in a row of a table.
+fn going_by_row(block: &str) -> String {
+    let mut n = 0;
+    filled(block, |hole| match hole {
+        Hole::Here(_) => "at".to_owned(),
+        Hole::Go(_) => {
+            n += 1;
+            format!("{{\nat = next[{}];\ngoto moved;\n}}", n - 1)
+        }
+    })
 }
 
 #[cfg(test)]

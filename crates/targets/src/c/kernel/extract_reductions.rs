@@ -17,7 +17,7 @@ use headrace_transform::passes::extract_reductions::{BYTES, PERIOD, Period, Plac
 use std::fmt::Write as _;
 
 /// Iterations of which places are made at a time.
-const PASSES: usize = 256;
+const ITERATIONS: usize = 256;
 
 /// Iterations that follow their sums at a time: so few that a processor does both at once.
 const STEP: usize = 32;
@@ -95,7 +95,7 @@ pub fn with_sums(
         ", size_t iterations)
 {{
 {begin}  while (iterations) {{
-    const size_t all = iterations < {PASSES} ? iterations : {PASSES};
+    const size_t all = iterations < {ITERATIONS} ? iterations : {ITERATIONS};
 {places}    for (size_t i = 0, n; i < all; i += n) {{
       n = all - i < {step} ? all - i : {step};
 {before}      {}(s{arguments}, n);
@@ -142,7 +142,7 @@ fn running_sums(body: &Loop, running: &Running, k: usize, places: &str, names: &
     let sum = kept(body, &running.sum, names);
     let _ = writeln!(text.begin, "  __m128i sum{k}_ = _mm_loadu_si128((const __m128i *)&{sum});");
     let _ = writeln!(text.end, "  _mm_storeu_si128((__m128i *)&{sum}, sum{k}_);");
-    let _ = writeln!(text.places, "    {ty} at{k}_[{PASSES}];\n    {places}(s, at{k}_, all);");
+    let _ = writeln!(text.places, "    {ty} at{k}_[{ITERATIONS}];\n    {places}(s, at{k}_, all);");
     let add = format!("        sum{k}_ = _mm_xor_si128(sum{k}_, _mm_loadu_si128((const __m128i *)&{entry}));\n");
     let store = format!("        _mm_storeu_si128((__m128i *)(sums{k}_ + {BYTES} * j), sum{k}_);\n");
     let (first, second) = if running.before { (store, add) } else { (add, store) };
@@ -229,7 +229,7 @@ fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNa
     _mm_store_si128((__m128i *)(period_[turn_] + {row}), next_);
     size_t begun_ = 0;
 ",
-        n = PASSES / PERIOD + 1,
+        n = ITERATIONS / PERIOD + 1,
         at_open = counted(&format!("first_ + ({last} - at_)")),
         at_end = counted("first_ + all"),
         first = entry("open_[0]"),

@@ -11,7 +11,7 @@ use super::words::NotApplicable;
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_boolean::matrix::BitMatrix;
 use headrace_machines::cost_model::Layers;
-use headrace_transform::kernel::evidence::{DRAWS, PASSES};
+use headrace_transform::kernel::evidence::{DRAWS, ITERATIONS};
 use headrace_transform::kernel::{Evidence, Loop};
 use headrace_transform::passes::byte_layers::{
     self, ByteLayers, IDENTITY, LANES, Layer, Linear, Order, Place, Term, apply, byte_layers, layers_agree,
@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 /// What layers are held to.
 const EVIDENCE: &[Evidence] = &[
     Evidence::Exhaustive { what: "functions of bytes", cases: 256 },
-    Evidence::Trial { what: "layers against the loop", iterations: DRAWS * PASSES },
+    Evidence::Trial { what: "layers against the loop", iterations: DRAWS * ITERATIONS },
     Evidence::Test { what: "layers", test: "crates/targets/tests/kernel_loops.rs layers_do_what_loops_mean" },
 ];
 

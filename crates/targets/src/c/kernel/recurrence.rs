@@ -38,7 +38,7 @@ pub struct Memo {
 }
 
 /// Iterations of the first loop before the recurrence goes over their blocks: these stay in a near cache.
-const PASSES: usize = 1024;
+const ITERATIONS: usize = 1024;
 
 /// Bytes of a block.
 const BYTES: u64 = 16;
@@ -586,7 +586,7 @@ fn iterations(split: &SplitLoop, tokens: Tokens, first: &CFunction, names: &Loop
     let read = format!("{}{}", if tokens.is_output { "out" } else { "in" }, tokens.port);
     let _ = write!(
         text,
-        ", size_t iterations)\n{{\n  while (iterations) {{\n    const size_t n = iterations < {PASSES} ? iterations : {PASSES};\n    {}({arguments}, n);\n    {}_recurrence(s, {read}, n);\n    iterations -= n;{next}\n  }}\n}}\n",
+        ", size_t iterations)\n{{\n  while (iterations) {{\n    const size_t n = iterations < {ITERATIONS} ? iterations : {ITERATIONS};\n    {}({arguments}, n);\n    {}_recurrence(s, {read}, n);\n    iterations -= n;{next}\n  }}\n}}\n",
         first.name, names.function
     );
     text

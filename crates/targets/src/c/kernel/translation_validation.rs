@@ -7,26 +7,26 @@ use super::words::{Layout, NotApplicable, WordLoop};
 use headrace_boolean::circuit::Circuit;
 use headrace_boolean::truth_table::{Function, Table};
 use headrace_transform::kernel::evaluate::{Environment, Values, World, run_loop};
-use headrace_transform::kernel::evidence::{DRAWS, PASSES, agree, drawn};
+use headrace_transform::kernel::evidence::{DRAWS, ITERATIONS, agree, drawn};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Carry, Counter, Evidence, Loop, NodeId, ObjectId};
 use headrace_transform::passes::tabulate::Tabulated;
 
 /// What lanes are held to.
 pub(super) const LANES: &[Evidence] = &[
-    Evidence::Trial { what: "words of tokens against the loop", iterations: DRAWS * PASSES },
+    Evidence::Trial { what: "words of tokens against the loop", iterations: DRAWS * ITERATIONS },
     Evidence::Test { what: "lanes", test: "crates/targets/tests/kernel_loops.rs lanes_do_what_loops_mean" },
 ];
 
 /// What lanes of several messages are held to.
 pub(super) const MANY_LANES: &[Evidence] = &[
-    Evidence::Trial { what: "words of tokens against an iteration", iterations: DRAWS * PASSES },
+    Evidence::Trial { what: "words of tokens against an iteration", iterations: DRAWS * ITERATIONS },
     Evidence::Test { what: "lanes of messages", test: "known answers of the project, test/test.c" },
 ];
 
 /// What tables of functions of bytes are held to.
 pub(super) const TABLES: &[Evidence] = &[
-    Evidence::Trial { what: "iterations with tables against the loop", iterations: DRAWS * PASSES },
+    Evidence::Trial { what: "iterations with tables against the loop", iterations: DRAWS * ITERATIONS },
     Evidence::Test { what: "tables", test: "crates/targets/tests/kernel_library.rs functions_of_bytes_become_tables" },
 ];
 
@@ -188,7 +188,7 @@ fn in_iterations(
     let body = words.body;
     let mut starts = Values::new(&body.graph, body.counters.iter().map(|counter| counter.start));
     (0..DRAWS).all(|seed| {
-        let mut world = drawn(body, PASSES, seed);
+        let mut world = drawn(body, ITERATIONS, seed);
         if let Some((one, _)) = of {
             set_counters(one, &mut world);
         }
@@ -196,8 +196,8 @@ fn in_iterations(
         let counters: Vec<u128> = body.counters.iter().map(|counter| starts.of(counter.start)).collect();
         let mut after = world.clone();
         let (meant, n) = of.unwrap_or((body, 1));
-        run_counting(meant, &mut after, n * PASSES);
-        (0..PASSES).all(|number| visit(&Iteration { words, world: &world, counters: &counters, number }, &after))
+        run_counting(meant, &mut after, n * ITERATIONS);
+        (0..ITERATIONS).all(|number| visit(&Iteration { words, world: &world, counters: &counters, number }, &after))
     })
 }
 

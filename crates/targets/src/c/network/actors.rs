@@ -1,17 +1,18 @@
-//! The parts of a network's text that are an actor's: its functions, its type, how it begins.
+//! Code generation for actors. The parts of a network's text that are an actor's: its functions, its type, how it begins.
 
 use crate::c::Options;
-use crate::c::code::words_of;
 use crate::c::ctype;
-use crate::c::functions;
+use crate::c::functions::{self, Definition};
 use crate::c::names::Names;
 use crate::c::plan::{Plan, element_text, initializer};
 use crate::c::scheduler::{ActionFunctions, Wiring, comment};
+use crate::c::text::Name;
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Actor, Int, Value};
 use headrace_program::names::identifier;
 use headrace_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::Write as _;
 
 pub(in crate::c) struct ActorText {
     pub prefix: String,
@@ -21,18 +22,23 @@ pub(in crate::c) struct ActorText {
     pub actions: Vec<ActionFunctions>,
     pub schedulers: FxHashMap<Wiring, (String, bool)>,
     pub scheduler_text: String,
+    /// Names in that.
+    pub scheduler_names: FxHashSet<Name>,
+    /// How many, each as often as it is there.
+    pub scheduler_size: usize,
 }
 
 pub(in crate::c) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
     // Callees before their callers.
     let mut all: Vec<Function> = Vec::new();
     for at in plan.procedure_order() {
-        let (info, prototype, body) = functions::procedure(plan, at);
+        let (info, prototype, definition) = functions::procedure(plan, at);
         let procedure = &actor.procedures[at];
         all.push(Function {
             name: info.name.clone(),
             prototype: if info.recursive { prototype } else { String::new() },
-            text: source_comment("", &procedure.name, actor, procedure.span) + &body,
+            comment: source_comment("", &procedure.name, actor, procedure.span),
+            definition,
         });
         plan.set_procedure(at, info);
     }
@@ -41,20 +47,19 @@ pub(in crate::c) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &
         if !live {
             return ActionFunctions::default();
         }
-        let name = names.fresh(&format!("{prefix}_{}", identifier(&action.name)));
-        let guard_name = names.fresh(&format!("{name}_guard"));
+        let name = Name::from(names.fresh(&format!("{prefix}_{}", identifier(&action.name))));
+        let guard_name = Name::from(names.fresh(&format!("{name}_guard")));
         let functions = ActionFunctions {
             guard: functions::guard(plan, unit, action, &guard_name),
             body: functions::body(plan, unit, action, &name),
         };
         for (what, printed) in [("whether it fires: ", &functions.guard), ("", &functions.body)] {
-            if !printed.text.is_empty() {
-                all.push(Function {
-                    name: printed.name.clone(),
-                    prototype: String::new(),
-                    text: source_comment(what, &action.name, actor, action.span) + &printed.text,
-                });
-            }
+            all.extend(printed.definition.clone().map(|definition| Function {
+                name: printed.name.clone(),
+                prototype: String::new(),
+                comment: source_comment(what, &action.name, actor, action.span),
+                definition,
+            }));
         }
         functions
     };
@@ -76,16 +81,19 @@ pub(in crate::c) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &
         actions,
         schedulers: FxHashMap::default(),
         scheduler_text: String::new(),
+        scheduler_names: FxHashSet::default(),
+        scheduler_size: 0,
     }
 }
 
 /// A function as it is printed.
 pub(in crate::c) struct Function {
-    pub(in crate::c) name: String,
+    pub(in crate::c) name: Name,
     /// Of one that calls itself: others may come between.
     prototype: String,
-    /// With a comment.
-    pub(in crate::c) text: String,
+    /// What it is in the source.
+    pub(in crate::c) comment: String,
+    pub(in crate::c) definition: Definition,
 }
 
 /// The functions of an actor, callees before their callers.
@@ -95,31 +103,36 @@ pub(in crate::c) struct Functions {
 }
 
 impl Functions {
-    /// Those that what follows calls, and that these call: what called others has been folded away.
-    pub(super) fn called_by(&self, rest: &str) -> String {
-        let called = self.called(rest);
+    /// Those that code with these names calls, and that these call: what called others has been folded away. Every name in
+    /// them is added, and to `size` how many there are.
+    pub(super) fn called_by(&self, names: &mut FxHashSet<Name>, size: &mut usize) -> String {
+        let called = self.called(names);
         let mut text = format!("/* --- {} --- */\n\n", comment(&self.class));
         called.iter().for_each(|function| text.push_str(&function.prototype));
         if called.iter().any(|function| !function.prototype.is_empty()) {
             text.push('\n');
         }
-        called.iter().for_each(|function| text.push_str(&function.text));
+        for function in called {
+            names.extend(function.definition.names().cloned());
+            *size += function.definition.names().count();
+            let _ = write!(text, "{}{}", function.comment, function.definition);
+        }
         text
     }
 
     /// The same one by one, callees before their callers.
-    pub(in crate::c) fn called(&self, rest: &str) -> Vec<&Function> {
-        let mut words: FxHashSet<&str> = words_of(rest).collect();
+    pub(in crate::c) fn called(&self, names: &FxHashSet<Name>) -> Vec<&Function> {
+        let mut named: FxHashSet<&Name> = names.iter().collect();
         let mut is_called = vec![false; self.all.len()];
         loop {
-            let is_new = |at: &usize| !is_called[*at] && words.contains(self.all[*at].name.as_str());
+            let is_new = |at: &usize| !is_called[*at] && named.contains(&self.all[*at].name);
             let found: Vec<usize> = (0..self.all.len()).filter(is_new).collect();
             if found.is_empty() {
                 break;
             }
             for at in found {
                 is_called[at] = true;
-                words.extend(words_of(&self.all[at].text));
+                named.extend(self.all[at].definition.names());
             }
         }
         self.all.iter().zip(&is_called).filter_map(|(function, is_called)| is_called.then_some(function)).collect()
@@ -195,8 +208,7 @@ pub(in crate::c) fn actor_init(plan: &Plan<'_>) -> String {
         if is_zero(&variable.initial) {
             continue;
         }
-        let element = ctype::element(variable.ty.element);
-        let constant = if element.ends_with('*') { format!("{element}const ") } else { format!("const {element} ") };
+        let constant = ctype::constant(variable.ty.element);
         let length = ctype::array_length(&variable.ty).unwrap_or(1);
         let content = initializer(&variable.initial, &variable.ty);
         tables.push_str(&format!("    static {constant}initial_{name}[{length}] = {{{content}\n    }};\n"));

@@ -1,4 +1,4 @@
-//! The functions that move tokens over the boundary of a network.
+//! Input and output of networks. The functions that move tokens over the boundary of a network.
 
 use super::{Fifo, Writer, news};
 use crate::c::code::Code;
@@ -6,6 +6,7 @@ use crate::c::code::value;
 use crate::c::ctype;
 use crate::c::plan::Plan;
 use crate::c::scheduler::convert_through;
+use crate::c::text::{Declared, text};
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Connection, Endpoint, Scalar, Type};
 use headrace_program::names::identifier;
@@ -41,7 +42,7 @@ impl Writer<'_> {
         let cold = self.options.attribute();
         let prefix = self.prefix;
         let PortFunction { words, own, core, .. } = self.port_function("write", name, scalar);
-        let tokens = ctype::pointer(boundary_scalar(scalar), true, false, "tokens");
+        let tokens = ctype::pointer(boundary_scalar(scalar), true, false, "tokens").to_string();
         let note = if words > 1 { format!(" of {words} words each") } else { String::new() };
         declarations.push_str(&format!(
             "/* Writes up to `n_tokens` tokens{note} to the input `{name}` and returns how many there was room for. */\nsize_t {own}(struct {prefix} *context, {tokens}, size_t n_tokens);\n\n"
@@ -101,15 +102,15 @@ impl Writer<'_> {
                 let pointer = if words > 1 { "token" } else { "&token" };
                 code.line(&format!("memcpy({pointer}, bytes + i * {bytes}u, {bytes}u);"));
                 let target = match ctype::words(ring.scalar) {
-                    1 => format!("context->{field}.tokens[(at + i) & {}u]", ring.size - 1),
-                    words => format!("&context->{field}.tokens[{words} * ((at + i) & {}u)]", ring.size - 1),
+                    1 => text!["context->", field, ".tokens[(at + i) & ", ring.size - 1, "u]"],
+                    words => text!["&context->", field, ".tokens[", words, " * ((at + i) & ", ring.size - 1, "u)]"],
                 };
                 // The host may hand in bits beyond the width: they are cut off as by a store.
-                let source = if scalar == Scalar::Bool { "(token != 0)".to_owned() } else { "token".to_owned() };
+                let source = text![if scalar == Scalar::Bool { "(token != 0)" } else { "token" }];
                 match scalar {
                     Scalar::Int(ty) if !full_width(scalar) => {
                         let clean = code.temporary("clean");
-                        code.line(&format!("{};", ctype::declaration(&Type::scalar(scalar), &clean)));
+                        code.line(&format!("{};", ctype::declaration(&Type::scalar(scalar), Declared(&clean))));
                         if words > 1 {
                             code.line(&format!("hr_wide_copy({clean}, token, {words});"));
                             code.line(&format!("hr_wide_wrap({clean}, {words}, {}, {});", ty.width, ty.signed));
@@ -120,7 +121,7 @@ impl Writer<'_> {
                             );
                             code.line(&format!("{clean} = {};", value::wrap_value(&raw, ty).text));
                         }
-                        convert_through(&mut code, &target, ring.scalar, &clean, scalar, &connection.via);
+                        convert_through(&mut code, &target, ring.scalar, &text![clean], scalar, &connection.via);
                     }
                     _ => convert_through(&mut code, &target, ring.scalar, &source, scalar, &connection.via),
                 }

@@ -1,5 +1,5 @@
-//! A network as C: the context, the functions that write, read and run it, and the table through which those who handle
-//! many networks reach them.
+//! Code generation for networks with run-time scheduling. A network as C: the context, the functions that write, read and run
+//! it, and the table through which those who handle many networks reach them.
 
 mod actors;
 mod boundary;
@@ -22,6 +22,9 @@ use headrace_source::Diagnostic;
 pub use profile::is_profiled;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
+
+/// Operands that are as long as what stands around a name in code of the scheduler: types, comments, checks, white space.
+const NAME: usize = 9;
 
 /// Elements of the largest ring.
 const MAX_RING: u64 = 1 << 28;
@@ -46,6 +49,8 @@ pub struct PrintedNetwork {
     pub leaves: bool,
     /// The function for whole messages, where there is one.
     pub take_whole: Option<String>,
+    /// How long the definitions are, in operands.
+    pub size: usize,
 }
 
 /// The fields of a context that hold the state of a network.
@@ -162,6 +167,8 @@ pub fn print(
                 let name = names.fresh(&format!("{}_fire", text.prefix));
                 let printed = scheduler(&plans[actor_at], &name, &wiring, &text.initializers, &text.actions);
                 text.scheduler_text.push_str(&printed.text);
+                text.scheduler_names.extend(printed.body.names().cloned());
+                text.scheduler_size += printed.body.names().count();
                 text.schedulers.insert(wiring, (name.clone(), printed.stops));
                 (name, printed.stops)
             }
@@ -170,19 +177,21 @@ pub fn print(
     }
     let mut declarations = String::new();
     let mut definitions = String::new();
+    let mut names_used = FxHashSet::default();
+    let mut size = 0;
     declarations.push_str(&writer.ring_text);
     for (plan, text) in plans.iter().zip(&mut actors) {
         text.types = actor_types(plan, options);
         declarations.push_str(&text.types);
-        definitions.push_str(&text.functions.called_by(&text.scheduler_text));
+        definitions.push_str(&text.functions.called_by(&mut text.scheduler_names, &mut size));
+        size += text.scheduler_size;
+        names_used.extend(text.scheduler_names.drain());
         definitions.push_str(&text.scheduler_text);
         definitions.push_str(&actor_init(plan));
     }
     writer.context(&plans, &mut declarations);
     writer.functions(&plans, &instance_runs, &mut declarations, &mut definitions);
-    let words: FxHashSet<&str> = super::code::words_of(&definitions).collect();
-    let tables = tables.definitions.into_iter().filter(|(name, _)| words.contains(name.as_str()));
-    let definitions = tables.map(|(_, definition)| definition).collect::<String>() + &definitions;
+    let definitions = tables.named(&names_used) + &definitions;
     let mut fields = Fields { n_news: writer.news_words(), ..Fields::default() };
     for (at, instance) in network.instances.iter().enumerate() {
         let plan = &plans[instance.actor.index()];
@@ -201,6 +210,7 @@ pub fn print(
         refused: Vec::new(),
         leaves: false,
         take_whole: None,
+        size: NAME * size,
     }
 }
 

@@ -1,5 +1,5 @@
-//! A network whose instances are divided among partitions: the context with what belongs to one thread apart from what
-//! belongs to another, and one function for each partition that fires what it can.
+//! Partitioned execution on several threads. A network whose instances are divided among partitions: the context with what
+//! belongs to one thread apart from what belongs to another, and one function for each partition that fires what it can.
 //!
 //! `runtime/c/headrace_parallel.h` has what threads do with these functions, and how a run ends.
 

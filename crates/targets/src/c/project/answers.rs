@@ -1,4 +1,5 @@
-//! The test of a project: known answers as arrays, run through the interface in whole messages and in pieces.
+//! Known-answer tests. The test of a project: known answers as arrays, run through the interface in whole messages and in
+//! pieces.
 
 use super::answers_of_many;
 use super::answers_on_device;

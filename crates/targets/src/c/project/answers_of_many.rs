@@ -1,5 +1,5 @@
-//! The part of a test that gives many messages at once: the known answers, and long messages of many lengths, which must give
-//! what they give one by one, with helpers and without.
+//! Known-answer tests for multi-buffer calls. The part of a test that gives many messages at once: the known answers, and long
+//! messages of many lengths, which must give what they give one by one, with helpers and without.
 
 use super::shape::{Function, Parameter, constant, functions, parameters};
 use headrace_library::catalog::OperationSpec;

@@ -1,5 +1,5 @@
-//! What tests of projects do with a device: every known answer once more with its help, and long messages, which must
-//! give what the processor gives alone.
+//! Known-answer tests with offload. What tests of projects do with a device: every known answer once more with its help, and
+//! long messages, which must give what the processor gives alone.
 
 use crate::c::project::shape::constant;
 use crate::operation::{Function, Parameter, functions, parameters};

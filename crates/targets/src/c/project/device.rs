@@ -1,5 +1,5 @@
-//! What a project in C has more where a device runs loops: kernels in a language for them, what runs these, and lines of
-//! build files.
+//! Offload parts of projects. What a project in C has more where a device runs loops: kernels in a language for them, what runs
+//! these, and lines of build files.
 
 use crate::c::kernel::Items;
 use crate::project::Files;

@@ -22,7 +22,6 @@ pub use device::Dialect;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
-pub use small::notes;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -136,7 +136,7 @@ fn header_of(
                 if is_small {
                     super::small::describe(spec, network, function, &op)
                 } else {
-                    describe(spec, function, &op)
+                    describe(spec, function, &op, true)
                 },
                 errors(spec, function),
                 prototype(spec, function, &op)
@@ -215,7 +215,7 @@ fn errors(spec: &OperationSpec, function: Function) -> String {
 }
 
 /// What a function does, with the lengths that it takes.
-pub(super) fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
+pub(super) fn describe(spec: &OperationSpec, function: Function, op: &str, in_place: bool) -> String {
     let sizes = |function: Function| -> String {
         let given = parameters(spec, function).into_iter().filter(|parameter| !parameter.port.role.is_output());
         let listed: Vec<String> =
@@ -238,13 +238,17 @@ pub(super) fn describe(spec: &OperationSpec, function: Function, op: &str) -> St
         })
         .collect();
     let made = if made.is_empty() { String::new() } else { format!(" {}.", made.join("; ")) };
-    let place =
-        if keeps_length(spec) { "`out` is `in` or does not overlap with it" } else { "`in` and `out` do not overlap" };
+    let place = |in_place: bool| match in_place {
+        true => "`out` is `in` or does not overlap with it",
+        false => "`in` and `out` do not overlap",
+    };
+    let block_place = place(in_place);
+    let place = place(in_place && keeps_length(spec));
     let comes = "What comes out goes to `out`, which has room for `out_room` bytes, and is counted in\n   `*out_bytes`";
     match function {
         Function::Key => format!("Takes a key, which is used from the next message on.{}", sizes(function)),
         Function::Blocks => {
-            format!("Transforms `n_blocks` blocks of {block} bytes; `out` is `in` or does not overlap with it.")
+            format!("Transforms `n_blocks` blocks of {block} bytes; {block_place}.")
         }
         Function::Generate if spec.input(Role::Entropy).is_some() => format!(
             "Makes `n_words` words. A seed begins anew; without one (NULL) the generator goes on from where it is. Entropy, where\n   there is some (not NULL), is taken in. HEADRACE_REFUSED asks for it.{}",

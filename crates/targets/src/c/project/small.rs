@@ -7,7 +7,8 @@
 
 use super::shape::{self, Function, Parameter, keeps_length, parameters, prototype, streams, withholds};
 use super::{answers, build_files, head, identifier, in_source_folder, network_prefix, operation_prefix};
-use crate::c::small::{self, Fifo, Lies, Ports};
+use crate::c::small::{self, CONTEXT, FLOW, Fifo, Lies, Ports};
+use crate::c::text::{self, Line, Name, Text, joined, text};
 use crate::c::{Options, PlaceTable, QUIET, RUNTIME, names};
 use crate::operation::{Lengths, Operation, STRINGS, methods, string_number};
 use crate::project::{Files, KnownAnswer, OnOperation, on_all_processors};
@@ -25,23 +26,11 @@ const SHARED: &[(&str, &str)] = &[
     ("src/headrace_small.c", include_str!("../../../../../runtime/c/headrace_small.c")),
 ];
 
-/// What follows a number of bytes in the README of a project.
-const STACK: &str = "bytes of buffers on the stack";
-
-/// What is not proved of projects.
-const UNPROVED: &str = "FIFOs have the sizes that they needed while typical messages went through the networks, which is measured, not proved: a\ncall that needs more returns `HEADRACE_STUCK`, and its message and key are lost.";
-
-/// What users of a small project have to know: what calls need on the stack, a line for each operation, and what is not
-/// proved. Nothing for other projects.
-pub fn notes(files: &Files) -> Vec<String> {
-    let readme = files.get("README.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
-    let lines = readme.lines().filter(|line| line.ends_with(STACK));
-    let mut notes: Vec<String> = lines.map(|line| line.trim_start_matches("* ").to_owned()).collect();
-    if !notes.is_empty() {
-        notes.push(UNPROVED.replace('\n', " "));
-    }
-    notes
-}
+/// What is not proved of projects, in lines.
+const UNPROVED: &[&str] = &[
+    "FIFOs have the sizes that they needed while typical messages went through the networks, which is measured, not proved: a",
+    "call that needs more returns `HEADRACE_STUCK`, and its message and key are lost.",
+];
 
 /// A project for operations of parameter sets, each with its network.
 ///
@@ -113,7 +102,7 @@ pub(super) fn of_operations(
             fifos: &member.fifos,
         };
         functions.push_str(&writer.functions());
-        stacks.push(format!("* `{}`: {} {STACK}", spec.own_name(), member.flow_bytes));
+        stacks.push(format!("`{}`: {} bytes of buffers on the stack", spec.own_name(), member.flow_bytes));
     }
     let guard = format!("{}_NETWORKS_H", name.to_uppercase());
     let header = format!(
@@ -136,10 +125,12 @@ pub(super) fn of_operations(
     files.insert("test/test.c".into(), test.into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!(
-        "{title}: {} in C for microcontrollers. Functions that a program does not call take nothing where it is compiled with\n`-Os -ffunction-sections -fdata-sections` and linked with `--gc-sections`. What a call needs beside its context and what\ncompilers keep of variables:\n\n{}\n\n{UNPROVED}",
+        "{title}: {} in C for microcontrollers. Functions that a program does not call take nothing where it is compiled with\n`-Os -ffunction-sections -fdata-sections` and linked with `--gc-sections`. What a call needs beside its context and what\ncompilers keep of variables:\n\n* {}\n\n{}",
         listed.join(", "),
-        stacks.join("\n")
+        stacks.join("\n* "),
+        UNPROVED.join("\n")
     );
+    stacks.into_iter().chain([UNPROVED.join(" ")]).for_each(|note| options.notes.say(note));
     build_files::add(&mut files, &name, &options.command, &about, None);
     Ok(files)
 }
@@ -173,12 +164,10 @@ fn is_read_once(network: &Network, port: usize) -> bool {
 /// What a function does: as elsewhere, but that output needs its room before anything happens, and that what is read in
 /// more than one place cannot be overwritten.
 pub(super) fn describe(spec: &OperationSpec, network: &Network, function: Function, op: &str) -> String {
-    let mut text = shape::describe(spec, function, op);
     let input = spec.input(Role::Input);
     let input = network.inputs.iter().position(|port| input.is_some_and(|known| known.name == port.name));
-    if input.is_some_and(|port| !is_read_once(network, port)) {
-        text = text.replace("`out` is `in` or does not overlap with it", "`in` and `out` do not overlap");
-    }
+    let in_place = input.is_none_or(|port| is_read_once(network, port));
+    let mut text = shape::describe(spec, function, op, in_place);
     let told = match function {
         _ if !streams(spec) => "",
         Function::Update if keeps_length(spec) => "nothing has happened",
@@ -228,27 +217,55 @@ struct Writer<'a> {
     ahead: Option<u64>,
 }
 
+/// A number of bytes.
+struct Length {
+    text: Text,
+    /// What it is, where that is known.
+    fixed: Option<u64>,
+}
+
+impl From<Text> for Length {
+    fn from(text: Text) -> Length {
+        Length { text, fixed: None }
+    }
+}
+
+/// The parameter that has the length of a string.
+fn length_of(name: &str) -> Name {
+    format!("{name}_bytes").into()
+}
+
 /// Lines of a function, indented.
 #[derive(Default)]
-struct Lines(String);
+struct Lines(text::Lines);
 
 impl Lines {
-    fn add(&mut self, line: impl AsRef<str>) {
-        let _ = writeln!(self.0, "    {}", line.as_ref());
+    fn add(&mut self, line: impl Into<Text>) {
+        self.0.0.push(Line { depth: 1, text: line.into() });
+    }
+
+    /// Others, one level deeper.
+    fn add_inside(&mut self, lines: Lines) {
+        self.0.0.extend(lines.0.0.into_iter().map(|line| Line { depth: line.depth + 1, ..line }));
     }
 
     /// Leaves with a result where a condition does not hold.
-    fn unless(&mut self, condition: &str, result: &str) {
-        if condition != "true" {
-            self.add(format!("if (!({condition})) {{"));
-            self.add(format!("    return HEADRACE_{result};"));
-            self.add("}");
+    fn unless(&mut self, condition: impl Into<Text>, result: &str) {
+        self.add(text!["if (!(", condition.into(), ")) {"]);
+        self.add(text!["    return HEADRACE_", result, ";"]);
+        self.add("}");
+    }
+
+    /// The same where there is a condition.
+    fn unless_none(&mut self, condition: Option<Text>, result: &str) {
+        if let Some(condition) = condition {
+            self.unless(condition, result);
         }
     }
 
     /// The same where the network may have been given a part by then: message and key are lost.
-    fn stuck_unless(&mut self, condition: &str) {
-        self.add(format!("if (!({condition})) {{"));
+    fn stuck_unless(&mut self, condition: &Text) {
+        self.add(text!["if (!(", condition, ")) {"]);
         self.add("    context->state = HR_SMALL_NO_KEY;");
         self.add("    return HEADRACE_STUCK;");
         self.add("}");
@@ -303,32 +320,33 @@ impl Writer<'_> {
         self.operation.strings[string_number(role)].as_ref()
     }
 
-    /// Whether a length is legal, as a condition. `total`: it is one of 64 bits, of all that has come.
-    fn allows(&self, role: Role, length: &str, total: bool) -> String {
-        let Some(string) = self.string(role) else { return "true".into() };
-        let number = |n: u64| if total { format!("UINT64_C({n})") } else { format!("{n}u") };
+    /// Whether a length is legal, as a condition; none where it always is. `total`: it is one of 64 bits, of all that has
+    /// come.
+    fn allows(&self, role: Role, length: &Text, total: bool) -> Option<Text> {
+        let string = self.string(role)?;
+        let number = |n: u64| if total { text!["UINT64_C(", n, ")"] } else { text![n, "u"] };
         let range = |Lengths { min, max, multiple }: &Lengths| {
             if min == max {
-                return format!("{length} == {}", number(*min));
+                return Some(text![length, " == ", number(*min)]);
             }
             let mut all = Vec::new();
             if *min > 0 {
-                all.push(format!("{length} >= {}", number(*min)));
+                all.push(text![length, " >= ", number(*min)]);
             }
             if total && *max < u64::MAX {
-                all.push(format!("{length} <= {}", number(*max)));
+                all.push(text![length, " <= ", number(*max)]);
             } else if !total {
-                all.push(format!("{length} <= {}", number((*max).min(MOST))));
+                all.push(text![length, " <= ", number((*max).min(MOST))]);
             }
             if *multiple > 1 {
-                all.push(format!("{length} % {} == 0", number(*multiple)));
+                all.push(text![length, " % ", number(*multiple), " == 0"]);
             }
-            if all.is_empty() { "true".to_owned() } else { all.join(" && ") }
+            (!all.is_empty()).then(|| joined(&all, " && "))
         };
-        let ranges: Vec<String> = string.lengths.iter().map(range).collect();
-        match ranges.as_slice() {
-            [one] => one.clone(),
-            several => several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" || "),
+        let ranges: Option<Vec<Text>> = string.lengths.iter().map(range).collect();
+        match ranges?.as_slice() {
+            [one] => Some(one.clone()),
+            several => Some(joined(&several.iter().map(|one| text!["(", one, ")"]).collect::<Vec<_>>(), " || ")),
         }
     }
 
@@ -343,18 +361,19 @@ impl Writer<'_> {
     }
 
     /// Gives a token to a port that controls.
-    fn word(&self, lines: &mut Lines, port: Option<usize>, value: &str) {
+    fn word(&self, lines: &mut Lines, port: Option<usize>, value: impl Into<Text>) {
+        let value = value.into();
         let Some(port) = port else { return };
         for fifo in self.behind(port) {
             let (count, tokens) = (fifo.count(), fifo.tokens());
             match fifo.lies {
                 Lies::Array(small::Place::Passing, _) => {
-                    lines.add(format!("{tokens}[0] = {value};"));
-                    lines.add(format!("{count} = 1;"));
+                    lines.add(text![tokens, "[0] = ", value, ";"]);
+                    lines.add(text![count, " = 1;"]);
                 }
                 Lies::Array(small::Place::Kept, capacity) => {
-                    lines.stuck_unless(&format!("{count} < {capacity}u"));
-                    lines.add(format!("{tokens}[{count}++] = {value};"));
+                    lines.stuck_unless(&text![count, " < ", capacity, "u"]);
+                    lines.add(text![tokens, "[", count, "++] = ", value, ";"]);
                 }
                 _ => {}
             }
@@ -362,26 +381,26 @@ impl Writer<'_> {
     }
 
     /// Gives bytes to a port.
-    fn bytes(&self, lines: &mut Lines, port: usize, at: &str, n: &str) {
+    fn bytes(&self, lines: &mut Lines, port: usize, at: &str, n: &Length) {
+        let Length { text: n, fixed } = n;
         for fifo in self.behind(port) {
             let (count, tokens) = (fifo.count(), fifo.tokens());
             if let Some(window) = fifo.window() {
-                lines.add(format!("{window}.at = {at};"));
-                lines.add(format!("{window}.n = {n};"));
+                lines.add(text![window, ".at = ", at, ";"]);
+                lines.add(text![window, ".n = ", n, ";"]);
             } else if let Lies::Array(_, capacity) = fifo.lies {
-                let fixed = n.trim_end_matches('u').parse::<u64>();
-                let fits = if fixed.is_ok_and(|n| n == capacity) {
-                    format!("{count} == 0")
+                let fits = if *fixed == Some(capacity) {
+                    text![count, " == 0"]
                 } else {
-                    format!("{n} <= {capacity}u - {count}")
+                    text![n, " <= ", capacity, "u - ", count]
                 };
                 lines.stuck_unless(&fits);
-                lines.add(format!("for (size_t i = 0; i < {n}; i++) {{"));
-                lines.add(format!("    {tokens}[{count}++] = {at}[i];"));
+                lines.add(text!["for (size_t i = 0; i < ", n, "; i++) {"]);
+                lines.add(text!["    ", tokens, "[", count, "++] = ", at, "[i];"]);
                 lines.add("}");
             } else {
-                lines.add(format!("{tokens} = {at};"));
-                lines.add(format!("{count} = {n};"));
+                lines.add(text![tokens, " = ", at, ";"]);
+                lines.add(text![count, " = ", n, ";"]);
             }
         }
     }
@@ -392,10 +411,10 @@ impl Writer<'_> {
         let name = name_of_string(role);
         // Whoever calls has seen that the length is legal: one that is the only one is known.
         let n = match string.lengths.as_slice() {
-            [Lengths { min, max, .. }] if min == max => format!("{min}u"),
-            _ => format!("{name}_bytes"),
+            [Lengths { min, max, .. }] if min == max => Length { text: text![*min, "u"], fixed: Some(*min) },
+            _ => text![length_of(name)].into(),
         };
-        self.word(lines, string.sizes, &format!("HR_SMALL_LAST | (uint32_t){n}"));
+        self.word(lines, string.sizes, text!["HR_SMALL_LAST | (uint32_t)", n.text]);
         self.bytes(lines, string.port, name, &n);
     }
 
@@ -404,8 +423,8 @@ impl Writer<'_> {
         let fifo = self.string(role).and_then(|string| self.before(string.port));
         if let Some(fifo) = fifo.filter(|fifo| fifo.lies == Lies::Wanted) {
             let name = name_of_string(role);
-            lines.add(format!("{} = {name};", fifo.tokens()));
-            lines.add(format!("{} = {name}_room;", fifo.count()));
+            lines.add(text![fifo.tokens(), " = ", name, ";"]);
+            lines.add(text![fifo.count(), " = ", name, "_room;"]);
         }
     }
 
@@ -414,30 +433,26 @@ impl Writer<'_> {
         let fifo = self.string(role).and_then(|string| self.before(string.port));
         let Some(fifo) = fifo.filter(|fifo| fifo.lies == Lies::Wanted) else { return };
         let name = name_of_string(role);
-        lines.add(format!("*{name}_bytes = {name}_room - {};", fifo.count()));
+        lines.add(text!["*", name, "_bytes = ", name, "_room - ", fifo.count(), ";"]);
     }
 
     /// The declarations that all functions with a context have.
     fn declare_context(&self, lines: &mut Lines) {
-        lines.add(format!("struct {} *const c = &context->network;", self.context));
-    }
-
-    fn uses(&self, text: &str, name: &str) -> bool {
-        crate::c::code::words_of(text).any(|word| word == name)
+        lines.add(text!["struct ", self.context, " *const ", CONTEXT, " = &context->network;"]);
     }
 
     /// Puts declarations before lines that need them.
-    fn declared(&self, out: &mut Lines, body: &Lines, opens: bool) {
-        if self.uses(&body.0, "c") {
+    fn declared(&self, out: &mut Lines, body: Lines, opens: bool) {
+        if body.0.mention(CONTEXT.0) {
             self.declare_context(out);
         }
         if opens {
             self.opened(out);
         }
-        if opens && self.uses(&body.0, "f") {
-            out.add(format!("struct {}_flow *const f = &flow;", self.context));
+        if opens && body.0.mention(FLOW.0) {
+            out.add(text!["struct ", self.context, "_flow *const ", FLOW, " = &flow;"]);
         }
-        out.0.push_str(&body.0);
+        out.0.0.extend(body.0.0);
     }
 
     /// The role strings that come before the input, in their order.
@@ -457,21 +472,28 @@ impl Writer<'_> {
         let mut lines = Lines::default();
         if keyed {
             let seeded = if seeds { "seed == NULL && " } else { "" };
-            lines
-                .add(format!("if ({seeded}context->state != HR_SMALL_NEW_KEY && context->state != HR_SMALL_KEYED) {{"));
+            lines.add(text![
+                "if (",
+                seeded,
+                "context->state != HR_SMALL_NEW_KEY && context->state != HR_SMALL_KEYED) {"
+            ]);
             lines.add("    return HEADRACE_ORDER;");
             lines.add("}");
         }
         for Parameter { name, port, .. } in self.first_strings() {
-            let allowed = self.allows(port.role, &format!("{name}_bytes"), false);
-            let allowed = if self.is_optional(port.role) { format!("{name} == NULL || ({allowed})") } else { allowed };
-            lines.unless(&allowed, "STRING_LENGTH");
+            let allowed = self.allows(port.role, &text![length_of(name)], false);
+            let allowed = if self.is_optional(port.role) {
+                Some(text![name, " == NULL || (", allowed.unwrap_or_else(|| "true".into()), ")"])
+            } else {
+                allowed
+            };
+            lines.unless_none(allowed, "STRING_LENGTH");
         }
         match (keyed, seeds) {
-            (false, _) => lines.add(format!("{prefix}_init(c);")),
+            (false, _) => lines.add(text![prefix, "_init(", CONTEXT, ");"]),
             (true, true) => {
                 lines.add("if (seed != NULL) {");
-                lines.add(format!("    {prefix}_init(c);"));
+                lines.add(text!["    ", prefix, "_init(", CONTEXT, ");"]);
                 lines.add("}");
             }
             (true, false) => {}
@@ -480,7 +502,7 @@ impl Writer<'_> {
             let mut inner = Lines::default();
             self.word(&mut inner, operation.rekey, if seeds { "seed != NULL" } else { "false" });
             lines.add("if (context->state != HR_SMALL_NEW_KEY) {");
-            inner.0.lines().for_each(|line| lines.add(line));
+            lines.add_inside(inner);
             lines.add("}");
         }
         self.word(&mut lines, operation.decrypt, if operation.decrypts { "true" } else { "false" });
@@ -489,8 +511,8 @@ impl Writer<'_> {
             if self.is_optional(port.role) {
                 let mut inner = Lines::default();
                 self.give(&mut inner, port.role);
-                lines.add(format!("if ({name} != NULL) {{"));
-                inner.0.lines().for_each(|line| lines.add(line));
+                lines.add(text!["if (", name, " != NULL) {"]);
+                lines.add_inside(inner);
                 lines.add("}");
             } else {
                 self.give(&mut lines, port.role);
@@ -504,22 +526,22 @@ impl Writer<'_> {
         }
         lines.add("context->state = HR_SMALL_OPEN;");
         lines.add("return HEADRACE_OK;");
-        let mut listed = vec![format!("struct {op}_context *context"), format!("struct {}_flow *f", self.context)];
+        let mut listed = vec![text!["struct ", op, "_context *context"], text!["struct ", self.context, "_flow *f"]];
         listed.extend(self.first_strings().iter().map(|parameter| {
             let name = parameter.name;
-            format!("const uint8_t *{name}, size_t {name}_bytes")
+            text!["const uint8_t *", name, ", size_t ", name, "_bytes"]
         }));
         let mut all = Lines::default();
-        all.add("(void)f;");
+        all.add(text!["(void)", FLOW, ";"]);
         for Parameter { name, .. } in self.first_strings() {
-            if !self.uses(&lines.0, &format!("{name}_bytes")) {
-                all.add(format!("(void){name}_bytes;"));
+            if !lines.0.mention(length_of(name).as_str()) {
+                all.add(text!["(void)", name, "_bytes;"]);
             }
         }
-        if self.uses(&lines.0, "c") {
+        if lines.0.mention(CONTEXT.0) {
             self.declare_context(&mut all);
         }
-        format!("\nstatic uint32_t {op}_begin({}) {{\n{}{}}}\n", listed.join(", "), all.0, lines.0)
+        format!("\nstatic uint32_t {op}_begin({}) {{\n{}{}}}\n", text::listed(&listed), all.0, lines.0)
     }
 
     /// What ends one: `OP_end`, which lets its network run, and looks at what came out.
@@ -531,33 +553,33 @@ impl Writer<'_> {
         let verified = self.operation.verified.and_then(|port| self.before(port));
         if let Some(fifo) = verified {
             lines.add("bool verified = false;");
-            lines.add(format!("{} = (uint8_t *)&verified;", fifo.tokens()));
-            lines.add(format!("{} = 1;", fifo.count()));
+            lines.add(text![fifo.tokens(), " = (uint8_t *)&verified;"]);
+            lines.add(text![fifo.count(), " = 1;"]);
         }
         outputs.iter().for_each(|output| self.want(&mut lines, output.port.role));
         lines.add("context->state = HR_SMALL_NO_KEY;");
         let stuck = self.no_room();
-        let run = format!("{prefix}_run(&context->network, f)");
+        let run = text![prefix, "_run(&context->network, ", FLOW, ")"];
         let mut ended = vec![run];
-        ended.extend(verified.map(|fifo| format!("{} == 0", fifo.count())));
+        ended.extend(verified.map(|fifo| text![fifo.count(), " == 0"]));
         // What always has one length has come whole.
         for output in outputs.iter().filter(|output| output.port.sizes.fixed().is_some()) {
             let fifo = self.string(output.port.role).and_then(|string| self.before(string.port));
             let length = output.port.sizes.fixed().unwrap_or(0);
-            ended.extend(fifo.map(|fifo| format!("{}_room - {} == {length}u", output.name, fifo.count())));
+            ended.extend(fifo.map(|fifo| text![output.name, "_room - ", fifo.count(), " == ", length, "u"]));
         }
-        lines.add(format!("if (!({})) {{", ended.join(" && ")));
+        lines.add(text!["if (!(", joined(&ended, " && "), ")) {"]);
         if withholds(self.spec) {
             // Nothing leaves before it is verified.
             for output in &outputs {
                 let fifo = self.string(output.port.role).and_then(|string| self.before(string.port));
                 if let Some(fifo) = fifo.filter(|fifo| fifo.lies == Lies::Wanted) {
                     let name = output.name;
-                    lines.add(format!("    hr_small_wipe({name}, {name}_room - {});", fifo.count()));
+                    lines.add(text!["    hr_small_wipe(", name, ", ", name, "_room - ", fifo.count(), ");"]);
                 }
             }
         }
-        lines.add(format!("    return {stuck};"));
+        lines.add(text!["    return ", stuck, ";"]);
         lines.add("}");
         outputs.iter().for_each(|output| self.count(&mut lines, output.port.role));
         if self.operation.rekey.is_some() {
@@ -569,28 +591,26 @@ impl Writer<'_> {
             if withholds(self.spec) {
                 for output in &outputs {
                     let name = output.name;
-                    lines.add(format!("    hr_small_wipe({name}, *{name}_bytes);"));
-                    lines.add(format!("    *{name}_bytes = 0;"));
+                    lines.add(text!["    hr_small_wipe(", name, ", *", name, "_bytes);"]);
+                    lines.add(text!["    *", name, "_bytes = 0;"]);
                 }
             }
             lines.add("    return HEADRACE_REFUSED;");
             lines.add("}");
         }
         lines.add("return HEADRACE_OK;");
-        let mut listed = vec![format!("struct {op}_context *context"), format!("struct {}_flow *f", self.context)];
-        listed.extend(
-            outputs
-                .iter()
-                .map(|Parameter { name, .. }| format!("uint8_t *{name}, size_t {name}_room, size_t *{name}_bytes")),
-        );
-        format!("\nstatic uint32_t {op}_end({}) {{\n{}}}\n", listed.join(", "), lines.0)
+        let mut listed = vec![text!["struct ", op, "_context *context"], text!["struct ", self.context, "_flow *f"]];
+        listed.extend(outputs.iter().map(|Parameter { name, .. }| {
+            text!["uint8_t *", name, ", size_t ", name, "_room, size_t *", name, "_bytes"]
+        }));
+        format!("\nstatic uint32_t {op}_end({}) {{\n{}}}\n", text::listed(&listed), lines.0)
     }
 
     /// What is returned where a network stopped: there may have been no room.
-    fn no_room(&self) -> String {
+    fn no_room(&self) -> Text {
         let output = self.string(Role::Output).and_then(|string| self.before(string.port));
         match output.filter(|fifo| fifo.lies == Lies::Wanted && streams(self.spec)) {
-            Some(fifo) => format!("{} < {}u ? HEADRACE_ROOM : HEADRACE_STUCK", fifo.count(), fifo.burst),
+            Some(fifo) => text![fifo.count(), " < ", fifo.burst, "u ? HEADRACE_ROOM : HEADRACE_STUCK"],
             None => "HEADRACE_STUCK".into(),
         }
     }
@@ -598,9 +618,9 @@ impl Writer<'_> {
     fn key(&self, lines: &mut Lines) {
         let operation = &self.operation;
         let core = operation.block_bytes != 0;
-        lines.unless(&self.allows(Role::Key, "key_bytes", false), "KEY_LENGTH");
+        lines.unless_none(self.allows(Role::Key, &"key_bytes".into(), false), "KEY_LENGTH");
         let mut body = Lines::default();
-        body.add(format!("{}_init(c);", self.prefix));
+        body.add(text![self.prefix, "_init(", CONTEXT, ");"]);
         body.add("context->state = HR_SMALL_NO_KEY;");
         self.word(&mut body, operation.rekey, "true");
         if core {
@@ -610,36 +630,36 @@ impl Writer<'_> {
         if core {
             self.word(&mut body, operation.blocks, "0");
         }
-        body.add(format!("if (!{}_run(c, &flow)) {{", self.prefix));
+        body.add(text!["if (!", self.prefix, "_run(", CONTEXT, ", &flow)) {"]);
         body.add("    return HEADRACE_STUCK;");
         body.add("}");
-        body.add(format!("context->state = {};", if core { "HR_SMALL_KEYED" } else { "HR_SMALL_NEW_KEY" }));
+        body.add(text!["context->state = ", if core { "HR_SMALL_KEYED" } else { "HR_SMALL_NEW_KEY" }, ";"]);
         body.add("return HEADRACE_OK;");
-        self.declared(lines, &body, true);
+        self.declared(lines, body, true);
     }
 
     /// The call of `OP_begin`.
-    fn call_begin(&self) -> String {
+    fn call_begin(&self) -> Text {
         let given: String =
             self.first_strings().iter().map(|Parameter { name, .. }| format!(", {name}, {name}_bytes")).collect();
-        format!("{}_begin(context, &flow{given})", self.op)
+        text![self.op, "_begin(context, &flow", given, ")"]
     }
 
     /// The call of `OP_end`.
-    fn call_end(&self) -> String {
+    fn call_end(&self) -> Text {
         let outputs = parameters(self.spec, Function::Message);
         let outputs: String = outputs
             .iter()
             .filter(|one| one.port.role.is_output())
             .map(|Parameter { name, .. }| format!(", {name}, {name}_room, {name}_bytes"))
             .collect();
-        format!("{}_end(context, &flow{outputs})", self.op)
+        text![self.op, "_end(context, &flow", outputs, ")"]
     }
 
     fn init(&self, lines: &mut Lines) {
         self.opened(lines);
-        lines.add(format!("const uint32_t result = {};", self.call_begin()));
-        lines.add(format!("if (result == HEADRACE_OK && !{}_run(&context->network, &flow)) {{", self.prefix));
+        lines.add(text!["const uint32_t result = ", self.call_begin(), ";"]);
+        lines.add(text!["if (result == HEADRACE_OK && !", self.prefix, "_run(&context->network, &flow)) {"]);
         lines.add("    context->state = HR_SMALL_NO_KEY;");
         lines.add("    return HEADRACE_STUCK;");
         lines.add("}");
@@ -661,12 +681,12 @@ impl Writer<'_> {
         body.add("}");
         if let Some(ahead) = self.ahead {
             // Only so much is read before what comes out goes where it lies.
-            body.stuck_unless(&format!("out != in || context->inside <= {ahead}u"));
+            body.stuck_unless(&text!["out != in || context->inside <= ", ahead, "u"]);
         }
         let string = self.string(Role::Input);
         self.word(&mut body, string.and_then(|string| string.sizes), "(uint32_t)in_bytes");
         if let Some(string) = string {
-            self.bytes(&mut body, string.port, "in", "in_bytes");
+            self.bytes(&mut body, string.port, "in", &text!["in_bytes"].into());
         }
         if streams(self.spec) {
             self.want(&mut body, Role::Output);
@@ -674,9 +694,9 @@ impl Writer<'_> {
         if counts(self.spec) {
             body.add("context->input_bytes += in_bytes;");
         }
-        body.add(format!("if (!{}_run(&context->network, &flow)) {{", self.prefix));
+        body.add(text!["if (!", self.prefix, "_run(&context->network, &flow)) {"]);
         body.add("    context->state = HR_SMALL_NO_KEY;");
-        body.add(format!("    return {};", if streams(self.spec) { self.no_room() } else { "HEADRACE_STUCK".into() }));
+        body.add(text!["    return ", if streams(self.spec) { self.no_room() } else { "HEADRACE_STUCK".into() }, ";"]);
         body.add("}");
         if streams(self.spec) {
             self.count(&mut body, Role::Output);
@@ -685,23 +705,23 @@ impl Writer<'_> {
             body.add("context->inside += (uint32_t)(in_bytes - *out_bytes);");
         }
         body.add("return HEADRACE_OK;");
-        self.declared(lines, &body, true);
+        self.declared(lines, body, true);
     }
 
     /// What must be before a message can end.
     fn can_end(&self, lines: &mut Lines, inside: &str) {
         if self.string(Role::TagIn).is_some() {
-            lines.unless(&self.allows(Role::TagIn, "tag_bytes", false), "STRING_LENGTH");
+            lines.unless_none(self.allows(Role::TagIn, &"tag_bytes".into(), false), "STRING_LENGTH");
         }
         let outputs = parameters(self.spec, Function::Message);
         for output in outputs.iter().filter(|one| one.port.role.is_output()) {
             let name = output.name;
             if output.port.role == Role::Output && streams(self.spec) {
                 if keeps_length(self.spec) || withholds(self.spec) {
-                    lines.unless(&format!("{name}_room >= {inside}"), "ROOM");
+                    lines.unless(text![name, "_room >= ", inside], "ROOM");
                 }
             } else if output.port.sizes.min() > 0 {
-                lines.unless(&format!("{name}_room >= {}u", output.port.sizes.min()), "ROOM");
+                lines.unless(text![name, "_room >= ", output.port.sizes.min(), "u"], "ROOM");
             }
         }
     }
@@ -709,7 +729,7 @@ impl Writer<'_> {
     /// Empties what counts output.
     fn nothing_came(&self, lines: &mut Lines) {
         for output in parameters(self.spec, Function::Message).iter().filter(|one| one.port.role.is_output()) {
-            lines.add(format!("*{}_bytes = 0;", output.name));
+            lines.add(text!["*", output.name, "_bytes = 0;"]);
         }
     }
 
@@ -718,13 +738,13 @@ impl Writer<'_> {
         self.nothing_came(&mut body);
         body.unless("context->state == HR_SMALL_OPEN", "ORDER");
         if counts(self.spec) {
-            body.unless(&self.allows(Role::Input, "context->input_bytes", true), "INPUT_LENGTH");
+            body.unless_none(self.allows(Role::Input, &"context->input_bytes".into(), true), "INPUT_LENGTH");
         }
         self.can_end(&mut body, "context->inside");
         self.word(&mut body, self.string(Role::Input).and_then(|string| string.sizes), "HR_SMALL_LAST");
         self.give(&mut body, Role::TagIn);
-        body.add(format!("return {};", self.call_end()));
-        self.declared(lines, &body, true);
+        body.add(text!["return ", self.call_end(), ";"]);
+        self.declared(lines, body, true);
     }
 
     fn message(&self, lines: &mut Lines) {
@@ -732,17 +752,17 @@ impl Writer<'_> {
         body.add("uint32_t result;");
         self.nothing_came(&mut body);
         if self.string(Role::Input).is_some() {
-            body.unless(&self.allows(Role::Input, "in_bytes", false), "INPUT_LENGTH");
+            body.unless_none(self.allows(Role::Input, &"in_bytes".into(), false), "INPUT_LENGTH");
         }
         self.can_end(&mut body, "in_bytes");
-        body.add(format!("result = {};", self.call_begin()));
+        body.add(text!["result = ", self.call_begin(), ";"]);
         body.add("if (result != HEADRACE_OK) {");
         body.add("    return result;");
         body.add("}");
         self.give(&mut body, Role::Input);
         self.give(&mut body, Role::TagIn);
-        body.add(format!("return {};", self.call_end()));
-        self.declared(lines, &body, true);
+        body.add(text!["return ", self.call_end(), ";"]);
+        self.declared(lines, body, true);
     }
 
     fn blocks(&self, lines: &mut Lines) {
@@ -752,22 +772,22 @@ impl Writer<'_> {
         self.word(&mut body, operation.rekey, "false");
         self.word(&mut body, operation.decrypt, if operation.decrypts { "true" } else { "false" });
         self.word(&mut body, operation.blocks, "n_blocks");
-        let n = format!("(size_t)n_blocks * {}u", operation.block_bytes);
+        let n = text!["(size_t)n_blocks * ", operation.block_bytes, "u"];
         if let Some(string) = self.string(Role::Input) {
-            self.bytes(&mut body, string.port, "in", &n);
+            self.bytes(&mut body, string.port, "in", &n.clone().into());
         }
         let fifo = self.string(Role::Output).and_then(|string| self.before(string.port));
         if let Some(fifo) = fifo {
-            body.add(format!("{} = out;", fifo.tokens()));
-            body.add(format!("{} = {n};", fifo.count()));
+            body.add(text![fifo.tokens(), " = out;"]);
+            body.add(text![fifo.count(), " = ", n, ";"]);
         }
-        let all = fifo.map_or(String::new(), |fifo| format!(" || {} != 0", fifo.count()));
-        body.add(format!("if (!{}_run(c, f){all}) {{", self.prefix));
+        let all = fifo.map_or(Text::default(), |fifo| text![" || ", fifo.count(), " != 0"]);
+        body.add(text!["if (!", self.prefix, "_run(", CONTEXT, ", ", FLOW, ")", all, ") {"]);
         body.add("    context->state = HR_SMALL_NO_KEY;");
         body.add("    return HEADRACE_STUCK;");
         body.add("}");
         body.add("return HEADRACE_OK;");
-        self.declared(lines, &body, true);
+        self.declared(lines, body, true);
     }
 
     fn generate(&self, lines: &mut Lines) {
@@ -775,10 +795,10 @@ impl Writer<'_> {
         let mut body = Lines::default();
         body.add("uint32_t result;");
         body.add("*out_bytes = 0;");
-        body.unless(&format!("n_words <= {}u", operation.most_words), "INPUT_LENGTH");
+        body.unless(text!["n_words <= ", operation.most_words, "u"], "INPUT_LENGTH");
         let word = self.string(Role::Output).and_then(|string| string.lengths.first()).map_or(1, |one| one.multiple);
-        body.unless(&format!("n_words <= out_room / {word}u"), "ROOM");
-        body.add(format!("result = {};", self.call_begin()));
+        body.unless(text!["n_words <= out_room / ", word, "u"], "ROOM");
+        body.add(text!["result = ", self.call_begin(), ";"]);
         body.add("if (result != HEADRACE_OK) {");
         body.add("    return result;");
         body.add("}");
@@ -787,11 +807,11 @@ impl Writer<'_> {
         let verified = operation.verified.and_then(|port| self.before(port));
         if let Some(fifo) = verified {
             body.add("bool verified = false;");
-            body.add(format!("{} = (uint8_t *)&verified;", fifo.tokens()));
-            body.add(format!("{} = 1;", fifo.count()));
+            body.add(text![fifo.tokens(), " = (uint8_t *)&verified;"]);
+            body.add(text![fifo.count(), " = 1;"]);
         }
         body.add("context->state = HR_SMALL_NO_KEY;");
-        body.add(format!("if (!{}_run(c, f)) {{", self.prefix));
+        body.add(text!["if (!", self.prefix, "_run(", CONTEXT, ", ", FLOW, ")) {"]);
         body.add("    return HEADRACE_STUCK;");
         body.add("}");
         self.count(&mut body, Role::Output);
@@ -803,7 +823,7 @@ impl Writer<'_> {
             body.unless("verified", "REFUSED");
         }
         body.add("return HEADRACE_OK;");
-        self.declared(lines, &body, true);
+        self.declared(lines, body, true);
     }
 }
 

@@ -1,32 +1,34 @@
-//! One firing: room for what it makes, where tokens are read and written, and the call.
+//! Code generation for firings. One firing: room for what it makes, where tokens are read and written, and the call.
 
-use super::super::code::Code;
+use super::super::code::places::Pointer;
+use super::super::code::{CONTROL, Code, LISTS, SCALARS};
 use super::super::ctype;
 use super::super::functions::Printed;
+use super::super::text::{Declared, Name, Text, joined, listed, text};
 use super::{ActionFunctions, Input, Output, Ring, Scheduler, convert_through, rooms};
 use headrace_ir::{Action, Scalar, Type};
 
 impl Scheduler<'_> {
     pub(super) fn room(&mut self, action: &Action, number: usize, state: Option<usize>) {
-        let lacking: Vec<String> = action
+        let lacking: Vec<Text> = action
             .produces
             .iter()
             .filter_map(|output| {
                 let connected = self.outputs[output.port].as_ref()?;
-                Some(format!("{} < {}u", connected.room, output.tokens()))
+                Some(text![connected.room, " < ", output.tokens(), "u"])
             })
             .collect();
         if lacking.is_empty() {
             return;
         }
-        self.code.open(&format!("if ({}) {{", lacking.join(" || ")));
-        self.code.line(&format!("self->blocked = {};", number + 1));
+        self.code.open(text!["if (", joined(&lacking, " || "), ") {"]);
+        self.code.line(text!["self->blocked = ", number + 1, ";"]);
         self.leave_at(state);
         self.code.close("}");
     }
 
     /// Pointers to the tokens of each pattern, and the arrays into which dealt tokens are sorted.
-    pub(super) fn windows(&mut self, action: &Action) -> Vec<Vec<String>> {
+    pub(super) fn windows(&mut self, action: &Action) -> Vec<Vec<Text>> {
         let mut all = Vec::new();
         for pattern in &action.consumes {
             let Some(Input { fifo, read, ring, .. }) = &self.inputs[pattern.port] else {
@@ -36,29 +38,43 @@ impl Scheduler<'_> {
             let (fifo, read, ring) = (fifo.clone(), read.clone(), ring.clone());
             let n = pattern.tokens();
             let words = u64::from(ctype::words(ring.scalar));
-            let position = format!("({read} & {}u)", ring.size - 1);
+            let position = text!["(", read, " & ", ring.size - 1, "u)"];
             if n > 1 && !ring.read_aligned {
                 let code = &mut self.code;
-                code.open(&format!("if ({position} + {n}u > {}u) {{", ring.size));
-                code.line(&format!(
-                    "memcpy(&{fifo}->tokens[{}], {fifo}->tokens, ({position} + {n}u - {}u) * {words} * sizeof {fifo}->tokens[0]);",
+                code.open(text!["if (", position, " + ", n, "u > ", ring.size, "u) {"]);
+                code.line(text![
+                    "memcpy(&",
+                    fifo,
+                    "->tokens[",
                     ring.size * words,
-                    ring.size
-                ));
+                    "], ",
+                    fifo,
+                    "->tokens, (",
+                    position,
+                    " + ",
+                    n,
+                    "u - ",
+                    ring.size,
+                    "u) * ",
+                    words,
+                    " * sizeof ",
+                    fifo,
+                    "->tokens[0]);"
+                ]);
                 code.close("}");
             }
             let element = |offset: u64| match (words, offset) {
-                (1, 0) => format!("{fifo}->tokens[{read} & {}u]", ring.size - 1),
-                (1, offset) => format!("{fifo}->tokens[{position} + {offset}]"),
-                (words, 0) => format!("{fifo}->tokens[{words} * {position}]"),
-                (words, offset) => format!("{fifo}->tokens[{words} * ({position} + {offset})]"),
+                (1, 0) => text![fifo, "->tokens[", read, " & ", ring.size - 1, "u]"],
+                (1, offset) => text![fifo, "->tokens[", position, " + ", offset, "]"],
+                (words, 0) => text![fifo, "->tokens[", words, " * ", position, "]"],
+                (words, offset) => text![fifo, "->tokens[", words, " * (", position, " + ", offset, ")]"],
             };
             let names = pattern.locals.len() as u64;
             let texts = match pattern.repeat {
-                None => (0..names)
-                    .map(|name| if words > 1 { format!("&{}", element(name)) } else { element(name) })
-                    .collect(),
-                Some(_) if names == 1 => vec![format!("&{}", element(0))],
+                None => {
+                    (0..names).map(|name| if words > 1 { text!["&", element(name)] } else { element(name) }).collect()
+                }
+                Some(_) if names == 1 => vec![text!["&", element(0)]],
                 Some(repeat) => {
                     let mut arrays = Vec::new();
                     for (name, local) in pattern.locals.iter().enumerate() {
@@ -66,17 +82,33 @@ impl Scheduler<'_> {
                         let array = self.scratch(&info.name, &info.ty, false);
                         let code = &mut self.code;
                         let i = code.temporary("i");
-                        code.open(&format!("for (uint32_t {i} = 0; {i} < {repeat}u; {i}++) {{"));
-                        let from = format!("{position} + {i} * {names} + {name}");
+                        code.open(text!["for (uint32_t ", i, " = 0; ", i, " < ", repeat, "u; ", i, "++) {"]);
+                        let from = text![position, " + ", i, " * ", names, " + ", name];
                         if words == 1 {
-                            code.line(&format!("{array}[{i}] = {fifo}->tokens[{from}];"));
+                            code.line(text![array, "[", i, "] = ", fifo, "->tokens[", from, "];"]);
                         } else {
-                            code.line(&format!(
-                                "memcpy(&{array}[{words} * {i}], &{fifo}->tokens[{words} * ({from})], {words} * sizeof {array}[0]);"
-                            ));
+                            code.line(text![
+                                "memcpy(&",
+                                array,
+                                "[",
+                                words,
+                                " * ",
+                                i,
+                                "], &",
+                                fifo,
+                                "->tokens[",
+                                words,
+                                " * (",
+                                from,
+                                ")], ",
+                                words,
+                                " * sizeof ",
+                                array,
+                                "[0]);"
+                            ]);
                         }
                         code.close("}");
-                        self.code.line(&format!("(void){array};"));
+                        self.code.line(text!["(void)", array, ";"]);
                         arrays.push(array);
                     }
                     arrays
@@ -88,41 +120,41 @@ impl Scheduler<'_> {
     }
 
     /// An array on the stack, or in the lists when it is large. `zero`: what fills it may stop before it has.
-    pub(super) fn scratch(&mut self, like: &str, ty: &Type, zero: bool) -> String {
+    pub(super) fn scratch(&mut self, like: &str, ty: &Type, zero: bool) -> Text {
         let bytes = ctype::array_length(ty).unwrap_or(1) * ctype::element_bytes(ty.element);
         if bytes <= 1 << 15 {
             let name = self.code.temporary(like);
             let zero = if zero { " = {0}" } else { "" };
-            self.code.line(&format!("{}{zero};", ctype::declaration(ty, &name)));
-            return name;
+            self.code.line(text![ctype::declaration(ty, Declared(&name)), zero, ";"]);
+            return text![name];
         }
         let field = self.plan.list_names.borrow_mut().fresh(&format!("burst_{like}"));
-        self.plan.list_fields.borrow_mut().push(ctype::declaration(ty, &field));
+        self.plan.list_fields.borrow_mut().push(ctype::declaration(ty, &field).to_string());
         self.uses_lists = true;
-        format!("lists->{field}")
+        text![LISTS, "->", field]
     }
 
-    pub(super) fn call(&mut self, printed: &Printed, windows: &[Vec<String>], outputs: &[String]) -> String {
+    pub(super) fn call(&mut self, printed: &Printed, windows: &[Vec<Text>], outputs: &[Pointer]) -> Text {
         let mut arguments = Vec::new();
         if printed.uses_scalars {
             self.uses_v = true;
-            arguments.push("v".to_owned());
+            arguments.push(text![SCALARS]);
         }
         if printed.uses_lists {
             self.uses_lists = true;
-            arguments.push("lists".to_owned());
+            arguments.push(text![LISTS]);
         }
         if printed.uses_control {
             self.stops = true;
-            arguments.push("control".to_owned());
+            arguments.push(text![CONTROL]);
         }
         for given in &printed.given {
             let (pattern, name) = given.pattern;
             let text = windows.get(pattern).and_then(|texts| texts.get(name)).cloned().unwrap_or_default();
             arguments.push(text);
         }
-        arguments.extend(outputs.iter().cloned());
-        format!("{}({})", printed.name, arguments.join(", "))
+        arguments.extend(outputs.iter().map(|output| output.text.clone()));
+        text![printed.name, "(", listed(&arguments), ")"]
     }
 
     pub(super) fn fire(
@@ -130,7 +162,7 @@ impl Scheduler<'_> {
         action: &Action,
         printed: &ActionFunctions,
         number: usize,
-        windows: &[Vec<String>],
+        windows: &[Vec<Text>],
         state: Option<usize>,
         initializer: bool,
     ) {
@@ -140,7 +172,7 @@ impl Scheduler<'_> {
         if !initializer && (self.plan.options.count_firings || !moves) {
             self.budget = true;
             self.code.open("if (budget == 0) {");
-            self.code.line("control->limited = 1;");
+            self.code.line(text![CONTROL, "->limited = 1;"]);
             self.leave_at(state);
             self.code.close("}");
             self.code.line("budget--;");
@@ -157,7 +189,7 @@ impl Scheduler<'_> {
             });
             if !direct {
                 let like = format!("{}_made", self.plan.actor.outputs[output.port].name);
-                let made = self.scratch(&like, &made_type, printed.body.stops);
+                let made = Pointer::named(self.scratch(&like, &made_type, printed.body.stops));
                 pointers.push(made.clone());
                 after.push((output.port, n, made, false));
                 continue;
@@ -168,16 +200,17 @@ impl Scheduler<'_> {
             let fifo = &connected.fifos[0];
             let written = &connected.written;
             let at = if words == 1 {
-                format!("&{fifo}->tokens[{written} & {}u]", ring.size - 1)
+                text!["&", fifo, "->tokens[", written, " & ", ring.size - 1, "u]"]
             } else {
-                format!("&{fifo}->tokens[{words} * ({written} & {}u)]", ring.size - 1)
+                text!["&", fifo, "->tokens[", words, " * (", written, " & ", ring.size - 1, "u)]"]
             };
+            let at = Pointer::address(at);
             pointers.push(at.clone());
             after.push((output.port, n, at, true));
         }
-        if !printed.body.name.is_empty() {
+        if printed.body.is_called() {
             let call = self.call(&printed.body, windows, &pointers);
-            self.code.line(&format!("{call};"));
+            self.code.line(text![call, ";"]);
             if printed.body.stops {
                 self.stopped(state);
             }
@@ -188,21 +221,21 @@ impl Scheduler<'_> {
         for pattern in &action.consumes {
             if let Some(Input { read, there, .. }) = &self.inputs[pattern.port] {
                 let n = pattern.tokens();
-                self.code.line(&format!("{read} += {n}u;"));
-                self.code.line(&format!("{there} -= {n}u;"));
+                self.code.line(text![read, " += ", n, "u;"]);
+                self.code.line(text![there, " -= ", n, "u;"]);
             }
         }
         for output in &action.produces {
             if let Some(Output { written, room, .. }) = &self.outputs[output.port] {
                 let n = output.tokens();
-                self.code.line(&format!("{written} += {n}u;"));
-                self.code.line(&format!("{room} -= {n}u;"));
+                self.code.line(text![written, " += ", n, "u;"]);
+                self.code.line(text![room, " -= ", n, "u;"]);
             }
         }
         self.led_back(action);
         self.code.line("fired = true;");
         if !initializer && self.plan.options.count_firings {
-            self.code.line(&format!("self->firings[{number}]++;"));
+            self.code.line(text!["self->firings[", number, "]++;"]);
         }
     }
 
@@ -218,16 +251,16 @@ impl Scheduler<'_> {
                     continue;
                 };
                 if made {
-                    self.code.line(&format!("{there} = {written} - {read};"));
+                    self.code.line(text![there, " = ", written, " - ", read, ";"]);
                 }
                 taken |= action.consumed(back) > 0;
             }
             if taken {
                 let own_read = |at: usize| input(at).map(|input| input.read.clone());
                 let rooms = rooms(fifos, written, readers, &own_read);
-                self.code.line(&format!("{room} = {};", rooms[0]));
+                self.code.line(text![room, " = ", rooms[0], ";"]);
                 for other in &rooms[1..] {
-                    self.code.line(&format!("{room} = {room} < {other} ? {room} : {other};"));
+                    self.code.line(text![room, " = ", room, " < ", other, " ? ", room, " : ", other, ";"]);
                 }
             }
         }
@@ -235,7 +268,7 @@ impl Scheduler<'_> {
 
     /// Gives the tokens that were made to all readers. `direct`: the first one has them already, except for what
     /// reached into its tail.
-    fn deliver(&mut self, port: usize, n: u64, source: &str, direct: bool) {
+    fn deliver(&mut self, port: usize, n: u64, source: &Pointer, direct: bool) {
         let Some(Output { fifos, written, readers, .. }) = &self.outputs[port] else { return };
         let (fifos, written, readers) = (fifos.clone(), written.clone(), readers.clone());
         let port_type = self.plan.actor.outputs[port].ty;
@@ -250,13 +283,27 @@ impl Scheduler<'_> {
             let ring = &readers[0].ring;
             let fifo = &fifos[0];
             let words = u64::from(ctype::words(port_type));
-            let position = format!("({written} & {}u)", ring.size - 1);
-            self.code.open(&format!("if ({position} + {n}u > {}u) {{", ring.size));
-            self.code.line(&format!(
-                "memcpy({fifo}->tokens, &{fifo}->tokens[{}], ({position} + {n}u - {}u) * {words} * sizeof {fifo}->tokens[0]);",
+            let position = text!["(", written, " & ", ring.size - 1, "u)"];
+            self.code.open(text!["if (", position, " + ", n, "u > ", ring.size, "u) {"]);
+            self.code.line(text![
+                "memcpy(",
+                fifo,
+                "->tokens, &",
+                fifo,
+                "->tokens[",
                 ring.size * words,
-                ring.size
-            ));
+                "], (",
+                position,
+                " + ",
+                n,
+                "u - ",
+                ring.size,
+                "u) * ",
+                words,
+                " * sizeof ",
+                fifo,
+                "->tokens[0]);"
+            ]);
             self.code.close("}");
         }
     }
@@ -266,10 +313,10 @@ impl Scheduler<'_> {
 #[allow(clippy::too_many_arguments)]
 fn put(
     code: &mut Code<'_>,
-    fifo: &str,
+    fifo: &Name,
     ring: &Ring,
-    written: &str,
-    source: &str,
+    written: &Name,
+    source: &Pointer,
     from: Scalar,
     via: &[Scalar],
     n: u64,
@@ -277,27 +324,59 @@ fn put(
     let i = code.temporary("i");
     let words = ctype::words(ring.scalar);
     let from_words = ctype::words(from);
-    let base = if source.starts_with('&') { format!("({source})") } else { source.to_owned() };
+    let base = source.base();
     if ring.scattered(n) && ring.scalar == from && via.is_empty() {
         let (at, first) = (code.temporary("at"), code.temporary("first"));
         let size = ring.size;
         code.open("{");
-        code.line(&format!("const uint32_t {at} = {written} & {}u;", size - 1));
-        code.line(&format!("const uint32_t {first} = {size}u - {at} < {n}u ? {size}u - {at} : {n}u;"));
-        let bytes = format!("{words} * sizeof {fifo}->tokens[0]");
-        code.line(&format!("memcpy(&{fifo}->tokens[{words} * {at}], {base}, {first} * {bytes});"));
-        code.line(&format!("memcpy({fifo}->tokens, {base} + {words} * {first}, ({n}u - {first}) * {bytes});"));
+        code.line(text!["const uint32_t ", Declared(&at), " = ", written, " & ", size - 1, "u;"]);
+        code.line(text![
+            "const uint32_t ",
+            Declared(&first),
+            " = ",
+            size,
+            "u - ",
+            at,
+            " < ",
+            n,
+            "u ? ",
+            size,
+            "u - ",
+            at,
+            " : ",
+            n,
+            "u;"
+        ]);
+        let bytes = text![words, " * sizeof ", fifo, "->tokens[0]"];
+        code.line(text!["memcpy(&", fifo, "->tokens[", words, " * ", at, "], ", base, ", ", first, " * ", bytes, ");"]);
+        code.line(text![
+            "memcpy(",
+            fifo,
+            "->tokens, ",
+            base,
+            " + ",
+            words,
+            " * ",
+            first,
+            ", (",
+            n,
+            "u - ",
+            first,
+            ") * ",
+            bytes,
+            ");"
+        ]);
         code.close("}");
         return;
     }
-    code.open(&format!("for (uint32_t {i} = 0; {i} < {n}u; {i}++) {{"));
+    code.open(text!["for (uint32_t ", i, " = 0; ", i, " < ", n, "u; ", i, "++) {"]);
     let token = match from_words {
-        1 => format!("{base}[{i}]"),
-        have => format!("&{base}[{have} * {i}]"),
+        1 => text![base, "[", i, "]"],
+        have => text!["&", base, "[", have, " * ", i, "]"],
     };
     let target = match words {
-        1 => format!("{fifo}->tokens[({written} + {i}) & {}u]", ring.size - 1),
-        words => format!("&{fifo}->tokens[{words} * (({written} + {i}) & {}u)]", ring.size - 1),
+        1 => text![fifo, "->tokens[(", written, " + ", i, ") & ", ring.size - 1, "u]"],
+        words => text!["&", fifo, "->tokens[", words, " * ((", written, " + ", i, ") & ", ring.size - 1, "u)]"],
     };
     convert_through(code, &target, ring.scalar, &token, from, via);
     code.close("}");

@@ -1,7 +1,8 @@
-//! Where the tokens of each connection lie.
+//! Buffer allocation of FIFOs. Where the tokens of each connection lie.
 
-use super::{Fill, Ports};
+use super::{CONTEXT, FLOW, Fill, Ports};
 use crate::c::ctype;
+use crate::c::text::{Declared, Fixed, Name, Text, text};
 use headrace_ir::{Connection, Endpoint, Network, Scalar};
 use headrace_program::names::identifier;
 
@@ -35,7 +36,7 @@ pub(crate) struct Fifo {
     /// Its field.
     pub(super) field: String,
     /// What a function that knows no field calls it.
-    alias: Option<String>,
+    alias: Option<Name>,
     pub(crate) lies: Lies,
     /// Its array is filled from a string of the caller while the network runs.
     is_refilled: bool,
@@ -93,6 +94,11 @@ pub(super) fn lay_out(network: &Network, fills: &[Fill], ports: &Ports) -> Vec<F
     fifos
 }
 
+/// What a function that knows no field calls the number of tokens in a FIFO that it calls `alias`.
+fn count_name(alias: &Name) -> Name {
+    format!("n_{alias}").into()
+}
+
 /// Tokens that firings read and write at once.
 fn bursts(network: &Network, connection: &Connection) -> (Vec<u64>, Vec<u64>) {
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
@@ -139,7 +145,7 @@ impl Fifo {
     }
 
     /// The same under a name that a function gives it.
-    pub(super) fn called(&self, alias: String) -> Fifo {
+    pub(super) fn called(&self, alias: Name) -> Fifo {
         Fifo { alias: Some(alias), ..self.clone() }
     }
 
@@ -178,27 +184,35 @@ impl Fifo {
     }
 
     /// Where what is read next begins, as a pointer to elements.
-    pub(super) fn begin(&self) -> String {
+    pub(super) fn begin(&self) -> Text {
         match self.capacity() {
             Some(capacity) if self.is_right_aligned() => match self.words() {
-                1 => format!("(&{}[{capacity}u - {}])", self.tokens(), self.count()),
-                words => format!("(&{}[{words} * ({capacity}u - {})])", self.tokens(), self.count()),
+                1 => text!["(&", self.tokens(), "[", capacity, "u - ", self.count(), "])"],
+                words => text!["(&", self.tokens(), "[", words, " * (", capacity, "u - ", self.count(), ")])"],
             },
             _ => self.elements(),
         }
     }
 
     /// The parameters of a function that is told where it lies, and what is given for them.
-    pub(super) fn parameters(&self) -> (Vec<String>, Vec<String>) {
-        let alias = self.alias.as_deref().unwrap_or_default();
+    pub(super) fn parameters(&self) -> (Vec<Text>, Vec<Text>) {
+        let alias = &self.alias.clone().unwrap_or_default();
+        let count = count_name(alias);
         let own = Fifo { alias: None, ..self.clone() };
         match self.lies {
             Lies::Array(..) => (
-                vec![format!("{} *n_{alias}", self.count_type()), format!("{} *{alias}", ctype::element(self.scalar))],
-                vec![format!("&{}", own.count()), own.tokens()],
+                vec![
+                    text![self.count_type(), " *", Declared(&count)],
+                    text![ctype::element(self.scalar), " *", Declared(alias)],
+                ],
+                vec![text!["&", own.count()], own.tokens()],
             ),
-            Lies::Given => (vec![format!("struct hr_small_in *{alias}")], vec![format!("&f->{}", self.field)]),
-            Lies::Wanted => (vec![format!("struct hr_small_out *{alias}")], vec![format!("&f->{}", self.field)]),
+            Lies::Given => {
+                (vec![text!["struct hr_small_in *", Declared(alias)]], vec![text!["&", FLOW, "->", self.field]])
+            }
+            Lies::Wanted => {
+                (vec![text!["struct hr_small_out *", Declared(alias)]], vec![text!["&", FLOW, "->", self.field]])
+            }
             Lies::Dropped => (Vec::new(), Vec::new()),
         }
     }
@@ -237,36 +251,36 @@ impl Fifo {
         self.capacity().unwrap_or(0) * self.token_bytes()
     }
 
-    fn holder(&self) -> &'static str {
-        if self.place() == Some(Place::Kept) { "c" } else { "f" }
+    fn holder(&self) -> Fixed {
+        if self.place() == Some(Place::Kept) { CONTEXT } else { FLOW }
     }
 
     /// Tokens in it, or room where the caller wants them; an expression that can be assigned to.
-    pub(crate) fn count(&self) -> String {
+    pub(crate) fn count(&self) -> Text {
         match (&self.lies, &self.alias) {
-            (Lies::Array(..), Some(alias)) => format!("(*n_{alias})"),
-            (Lies::Array(..), None) => format!("{}->n.{}", self.holder(), self.field),
-            (_, Some(alias)) => format!("{alias}->n"),
-            (_, None) => format!("f->{}.n", self.field),
+            (Lies::Array(..), Some(alias)) => text!["(*", count_name(alias), ")"],
+            (Lies::Array(..), None) => text![self.holder(), "->n.", self.field],
+            (_, Some(alias)) => text![alias, "->n"],
+            (_, None) => text![FLOW, "->", self.field, ".n"],
         }
     }
 
     /// Where they begin, as a pointer to elements of their type.
-    pub(crate) fn elements(&self) -> String {
+    pub(crate) fn elements(&self) -> Text {
         match (&self.lies, ctype::element(self.scalar)) {
             (Lies::Array(..), _) | (_, "uint8_t") => self.tokens(),
-            (Lies::Given, element) => format!("((const {element} *)(const void *){})", self.tokens()),
-            (_, element) => format!("(({element} *)(void *){})", self.tokens()),
+            (Lies::Given, element) => text!["((const ", element, " *)(const void *)", self.tokens(), ")"],
+            (_, element) => text!["((", element, " *)(void *)", self.tokens(), ")"],
         }
     }
 
     /// The same as what moves on where they lie with the caller.
-    pub(crate) fn tokens(&self) -> String {
+    pub(crate) fn tokens(&self) -> Text {
         match (&self.lies, &self.alias) {
-            (Lies::Array(..), Some(alias)) => alias.clone(),
-            (Lies::Array(..), None) => format!("{}->{}", self.holder(), self.field),
-            (_, Some(alias)) => format!("{alias}->at"),
-            (_, None) => format!("f->{}.at", self.field),
+            (Lies::Array(..), Some(alias)) => text![alias],
+            (Lies::Array(..), None) => text![self.holder(), "->", self.field],
+            (_, Some(alias)) => text![alias, "->at"],
+            (_, None) => text![FLOW, "->", self.field, ".at"],
         }
     }
 
@@ -286,8 +300,8 @@ impl Fifo {
     }
 
     /// The string of the caller that its array is filled from.
-    pub(crate) fn window(&self) -> Option<String> {
-        self.is_refilled.then(|| format!("f->given.{}", self.field))
+    pub(crate) fn window(&self) -> Option<Text> {
+        self.is_refilled.then(|| text![FLOW, "->given.", self.field])
     }
 
     /// Fills its array as far as there is room.

@@ -1,24 +1,58 @@
-//! The function of an instance: it fires the first action that can, and gives whether there was one.
+//! Code generation for instances. The function of an instance: it fires the first action that can, and gives whether there was
+//! one.
 
 use super::fifos::{Fifo, Lies};
+use super::{CONTEXT, FLOW};
 use crate::c::code::Code;
+use crate::c::code::places::Pointer;
 use crate::c::ctype;
 use crate::c::functions::Printed;
 use crate::c::network::ActorText;
 use crate::c::plan::Plan;
 use crate::c::scheduler::{ActionFunctions, comment, convert_through};
+use crate::c::text::{Declared, Fixed, Line, Lines, Name, Text, joined, listed, text};
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Action, Endpoint, InstanceId, Network, StateId, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt;
 
 /// A printed function.
 pub(super) struct Function {
-    /// What follows its name.
-    pub(super) text: String,
+    pub(super) definition: Definition,
     /// What it is called with.
-    pub(super) arguments: String,
+    pub(super) arguments: Text,
     /// What it calls needs what a network has to report run-time errors and to call natives.
     pub(super) uses_control: bool,
 }
+
+/// What follows its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Definition {
+    parameters: Vec<Text>,
+    body: Lines,
+}
+
+impl Definition {
+    /// Every name in it.
+    pub(super) fn names(&self) -> impl Iterator<Item = &Name> {
+        self.body.names()
+    }
+
+    /// The same with names in the place of others.
+    pub(super) fn renamed(&self, names: &FxHashMap<Name, Name>) -> Definition {
+        Definition { parameters: self.parameters.clone(), body: self.body.renamed(names) }
+    }
+}
+
+impl fmt::Display for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parameters = if self.parameters.is_empty() { text!["void"] } else { listed(&self.parameters) };
+        writeln!(f, "({parameters}) {{\n{}}}\n", self.body)
+    }
+}
+
+/// The instance, in a function that several have.
+const SELF: Fixed = Fixed("self");
 
 /// How the ports of an instance are connected.
 #[derive(Clone)]
@@ -64,7 +98,7 @@ struct Firing<'p> {
     inputs: Vec<Option<Fifo>>,
     outputs: Vec<Vec<Fifo>>,
     /// Where the instance lies.
-    own: String,
+    own: Text,
     uses_control: bool,
 }
 
@@ -75,7 +109,7 @@ pub(super) fn function(
     plan: &Plan<'_>,
     text: &ActorText,
     context: &str,
-    place: Option<&str>,
+    place: Option<&Text>,
     shared: bool,
 ) -> Function {
     let mut code = Code::new(plan, Unit::Procedure(0), "", &[], "return false;");
@@ -83,16 +117,16 @@ pub(super) fn function(
         code.names.fresh(taken);
     }
     let mut wiring = wiring.clone();
-    let mut parameters = vec![format!("struct {context} *c"), format!("struct {context}_flow *f")];
-    let mut arguments = vec!["c".to_owned(), "f".to_owned()];
-    let mut own = place.unwrap_or_default().to_owned();
+    let mut parameters = vec![text!["struct ", context, " *", CONTEXT], text!["struct ", context, "_flow *", FLOW]];
+    let mut arguments = vec![text![CONTEXT], text![FLOW]];
+    let mut own = place.cloned().unwrap_or_default();
     if shared {
         parameters.clear();
         arguments.clear();
         if let Some(place) = place {
-            parameters.push(format!("struct {} *self", plan.prefix));
-            arguments.push(format!("&{place}"));
-            own = "(*self)".to_owned();
+            parameters.push(text!["struct ", plan.prefix, " *", SELF]);
+            arguments.push(text!["&", place]);
+            own = text!["(*", SELF, ")"];
         }
         let actor = plan.actor;
         let names: Vec<String> = wiring
@@ -110,7 +144,7 @@ pub(super) fn function(
             )
             .collect();
         for (fifo, name) in wiring.fifos().zip(names) {
-            let alias = code.names.fresh(&name);
+            let alias = code.temporary(&name);
             code.names.fresh(&format!("n_{alias}"));
             *fifo = fifo.called(alias);
             let (own_parameters, own_arguments) = fifo.parameters();
@@ -124,14 +158,16 @@ pub(super) fn function(
     firing.states(&text.actions);
     let uses_control = firing.uses_control;
     let mut body = firing.code.finish();
+    let named: FxHashSet<&Name> = body.names().collect();
+    let mut unused = Vec::new();
     for parameter in parameters.iter().rev() {
-        let name = parameter.rsplit(['*', ' ']).next().unwrap_or_default();
-        if !crate::c::code::words_of(&body).any(|word| word == name) {
-            body.insert_str(0, &format!("    (void){name};\n"));
-        }
+        unused.extend(parameter.names().filter(|name| !named.contains(name)).cloned());
     }
-    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
-    Function { text: format!("({parameters}) {{\n{body}}}\n\n"), arguments: arguments.join(", "), uses_control }
+    drop(named);
+    for name in unused {
+        body.0.insert(0, Line { depth: 1, text: text!["(void)", name, ";"] });
+    }
+    Function { definition: Definition { parameters, body }, arguments: listed(&arguments), uses_control }
 }
 
 impl Firing<'_> {
@@ -139,9 +175,9 @@ impl Firing<'_> {
         for (at, printed) in functions.iter().enumerate() {
             let action = &self.plan.actor.initializers[at];
             let own = self.own.clone();
-            self.code.open(&format!("if ({own}.started == {at}) {{"));
+            self.code.open(text!["if (", own, ".started == ", at, ") {"]);
             self.attempt(action, printed, None);
-            self.code.line(&format!("{own}.started = {};", at + 1));
+            self.code.line(text![own, ".started = ", at + 1, ";"]);
             self.code.line("return true;");
             self.code.close("}");
         }
@@ -152,14 +188,13 @@ impl Firing<'_> {
         let several = actor.schedule.states.len() > 1;
         if several {
             let own = self.own.clone();
-            self.code.open(&format!("switch ({own}.state) {{"));
+            self.code.open(text!["switch (", own, ".state) {"]);
         }
         for (at, state) in actor.schedule.states.iter().enumerate() {
             if several {
                 // The last one needs no test.
-                let label =
-                    if at + 1 == actor.schedule.states.len() { "default".to_owned() } else { format!("case {at}") };
-                self.code.open(&format!("{label}: {{ /* {} */", comment(&state.name)));
+                let label = if at + 1 == actor.schedule.states.len() { text!["default"] } else { text!["case ", at] };
+                self.code.open(text![label, ": { /* ", comment(&state.name), " */"]);
             }
             for test in &state.tests {
                 let number = test.action.index();
@@ -183,27 +218,27 @@ impl Firing<'_> {
             // Where nothing ever comes the action never fires.
             let Some(fifo) = &self.inputs[pattern.port] else { return };
             conditions.push(match pattern.tokens() {
-                1 => format!("{} != 0", fifo.count()),
-                n => format!("{} >= {n}u", fifo.count()),
+                1 => text![fifo.count(), " != 0"],
+                n => text![fifo.count(), " >= ", n, "u"],
             });
         }
-        self.code.line(&format!("/* {} */", comment(&action.name)));
+        self.code.line(text!["/* ", comment(&action.name), " */"]);
         match conditions.is_empty() {
             true => self.code.open("{"),
-            false => self.code.open(&format!("if ({}) {{", conditions.join(" && "))),
+            false => self.code.open(text!["if (", joined(&conditions, " && "), ") {"]),
         }
         let windows = self.windows(action);
-        let guarded = !printed.guard.name.is_empty();
+        let guarded = printed.guard.is_called();
         if guarded {
             let call = self.call(&printed.guard, &windows, &[]);
-            self.code.open(&format!("if ({call}) {{"));
+            self.code.open(text!["if (", call, ") {"]);
         }
         self.room(action);
         self.fire(action, printed, &windows);
         if let Some(next) = after {
             if let Some(state) = next {
                 let own = self.own.clone();
-                self.code.line(&format!("{own}.state = {state};"));
+                self.code.line(text![own, ".state = ", state, ";"]);
             }
             self.code.line("return true;");
         }
@@ -219,17 +254,17 @@ impl Firing<'_> {
             let n = output.tokens();
             for fifo in &self.outputs[output.port] {
                 match fifo.lies {
-                    Lies::Array(_, capacity) if capacity == n => lacking.push(format!("{} != 0", fifo.count())),
+                    Lies::Array(_, capacity) if capacity == n => lacking.push(text![fifo.count(), " != 0"]),
                     Lies::Array(_, capacity) => {
-                        lacking.push(format!("{} > {}u", fifo.count(), capacity.saturating_sub(n)));
+                        lacking.push(text![fifo.count(), " > ", capacity.saturating_sub(n), "u"]);
                     }
-                    Lies::Wanted => lacking.push(format!("{} < {n}u", fifo.count())),
+                    Lies::Wanted => lacking.push(text![fifo.count(), " < ", n, "u"]),
                     Lies::Given | Lies::Dropped => {}
                 }
             }
         }
         if !lacking.is_empty() {
-            self.code.open(&format!("if ({}) {{", lacking.join(" || ")));
+            self.code.open(text!["if (", joined(&lacking, " || "), ") {"]);
             self.code.line("return false;");
             self.code.close("}");
         }
@@ -246,18 +281,28 @@ impl Firing<'_> {
                 }
                 let (count, capacity) = (fifo.count(), fifo.capacity().unwrap_or(0));
                 let (words, bytes) = (fifo.words(), fifo.token_bytes());
-                self.code.open(&format!("if ({count} != 0) {{"));
-                let first = format!("{capacity}u - {n} - {count}");
-                let first = if words == 1 { first } else { format!("{words} * ({first})") };
-                let left = if bytes == 1 { count } else { format!("{bytes}u * {count}") };
-                self.code.line(&format!("hr_small_shift(&{}[{first}], {}u, {left});", fifo.tokens(), n * bytes));
+                self.code.open(text!["if (", count, " != 0) {"]);
+                let first = text![capacity, "u - ", n, " - ", count];
+                let first = if words == 1 { first } else { text![words, " * (", first, ")"] };
+                let left = if bytes == 1 { count } else { text![bytes, "u * ", count] };
+                self.code.line(text![
+                    "hr_small_shift(&",
+                    fifo.tokens(),
+                    "[",
+                    first,
+                    "], ",
+                    n * bytes,
+                    "u, ",
+                    left,
+                    ");"
+                ]);
                 self.code.close("}");
             }
         }
     }
 
     /// Pointers to the tokens of each pattern, and the arrays into which dealt tokens are sorted.
-    fn windows(&mut self, action: &Action) -> Vec<Vec<String>> {
+    fn windows(&mut self, action: &Action) -> Vec<Vec<Text>> {
         let mut all = Vec::new();
         for pattern in &action.consumes {
             let Some(fifo) = self.inputs[pattern.port].clone() else {
@@ -269,8 +314,8 @@ impl Firing<'_> {
             all.push(match pattern.repeat {
                 None => (0..names)
                     .map(|name| match words {
-                        1 => format!("{tokens}[{name}]"),
-                        words => format!("&{tokens}[{}]", words * name),
+                        1 => text![tokens, "[", name, "]"],
+                        words => text!["&", tokens, "[", words * name, "]"],
                     })
                     .collect(),
                 Some(_) if names == 1 => vec![tokens],
@@ -280,18 +325,34 @@ impl Firing<'_> {
                         let info = &action.locals[local.index()];
                         let array = self.scratch(&info.name, &info.ty);
                         let i = self.code.temporary("i");
-                        self.code.open(&format!("for (uint32_t {i} = 0; {i} < {repeat}u; {i}++) {{"));
-                        let from = format!("{i} * {names} + {name}");
+                        self.code.open(text!["for (uint32_t ", i, " = 0; ", i, " < ", repeat, "u; ", i, "++) {"]);
+                        let from = text![i, " * ", names, " + ", name];
                         if words == 1 {
-                            self.code.line(&format!("{array}[{i}] = {tokens}[{from}];"));
+                            self.code.line(text![array, "[", i, "] = ", tokens, "[", from, "];"]);
                         } else {
-                            self.code.line(&format!(
-                                "memcpy(&{array}[{words} * {i}], &{tokens}[{words} * ({from})], {words} * sizeof {array}[0]);"
-                            ));
+                            self.code.line(text![
+                                "memcpy(&",
+                                array,
+                                "[",
+                                words,
+                                " * ",
+                                i,
+                                "], &",
+                                tokens,
+                                "[",
+                                words,
+                                " * (",
+                                from,
+                                ")], ",
+                                words,
+                                " * sizeof ",
+                                array,
+                                "[0]);"
+                            ]);
                         }
                         self.code.close("}");
-                        self.code.line(&format!("(void){array};"));
-                        arrays.push(array);
+                        self.code.line(text!["(void)", array, ";"]);
+                        arrays.push(text![array]);
                     }
                     arrays
                 }
@@ -300,30 +361,30 @@ impl Firing<'_> {
         all
     }
 
-    fn scratch(&mut self, like: &str, ty: &Type) -> String {
+    fn scratch(&mut self, like: &str, ty: &Type) -> Name {
         let name = self.code.temporary(like);
-        self.code.line(&format!("{};", ctype::declaration(ty, &name)));
+        self.code.line(text![ctype::declaration(ty, Declared(&name)), ";"]);
         name
     }
 
-    fn call(&mut self, printed: &Printed, windows: &[Vec<String>], outputs: &[String]) -> String {
+    fn call(&mut self, printed: &Printed, windows: &[Vec<Text>], outputs: &[Pointer]) -> Text {
         let mut arguments = Vec::new();
         if printed.uses_scalars {
-            arguments.push(format!("&{}.scalars", self.own));
+            arguments.push(text!["&", self.own, ".scalars"]);
         }
         if printed.uses_lists {
-            arguments.push(format!("&{}.lists", self.own));
+            arguments.push(text!["&", self.own, ".lists"]);
         }
         self.uses_control |= printed.uses_control || printed.stops;
         for given in &printed.given {
             let (pattern, name) = given.pattern;
             arguments.push(windows.get(pattern).and_then(|texts| texts.get(name)).cloned().unwrap_or_default());
         }
-        arguments.extend(outputs.iter().cloned());
-        format!("{}({})", printed.name, arguments.join(", "))
+        arguments.extend(outputs.iter().map(|output| output.text.clone()));
+        text![printed.name, "(", listed(&arguments), ")"]
     }
 
-    fn fire(&mut self, action: &Action, printed: &ActionFunctions, windows: &[Vec<String>]) {
+    fn fire(&mut self, action: &Action, printed: &ActionFunctions, windows: &[Vec<Text>]) {
         // Output may go to where input is read in the same firing: in place.
         let reads_given =
             action.consumes.iter().any(|pattern| self.inputs[pattern.port].as_ref().is_some_and(Fifo::is_input_window));
@@ -342,15 +403,15 @@ impl Firing<'_> {
                 None => {
                     let ty = Type::list(port, vec![u32::try_from(n).unwrap_or(u32::MAX)]);
                     let like = format!("{}_made", self.plan.actor.outputs[output.port].name);
-                    self.scratch(&like, &ty)
+                    Pointer::named(self.scratch(&like, &ty))
                 }
             };
             pointers.push(pointer.clone());
             made.push((output.port, n, pointer, direct.is_some()));
         }
-        if !printed.body.name.is_empty() {
+        if printed.body.is_called() {
             let call = self.call(&printed.body, windows, &pointers);
-            self.code.line(&format!("{call};"));
+            self.code.line(text![call, ";"]);
         }
         for (port, n, source, direct) in &made {
             let readers = self.outputs[*port].clone();
@@ -362,11 +423,11 @@ impl Firing<'_> {
             for fifo in self.outputs[*port].clone() {
                 let count = fifo.count();
                 match fifo.lies {
-                    Lies::Array(..) if fifo.capacity() == Some(*n) => self.code.line(&format!("{count} = {n};")),
-                    Lies::Array(..) => self.add(&fifo, &format!("+ {n}")),
+                    Lies::Array(..) if fifo.capacity() == Some(*n) => self.code.line(text![count, " = ", n, ";"]),
+                    Lies::Array(..) => self.add(&fifo, text!["+ ", n]),
                     Lies::Wanted => {
-                        self.code.line(&format!("{} += {n};", fifo.tokens()));
-                        self.code.line(&format!("{count} -= {n};"));
+                        self.code.line(text![fifo.tokens(), " += ", n, ";"]);
+                        self.code.line(text![count, " -= ", n, ";"]);
                     }
                     Lies::Given | Lies::Dropped => {}
                 }
@@ -376,31 +437,31 @@ impl Firing<'_> {
             let Some(fifo) = self.inputs[pattern.port].clone() else { continue };
             let (n, count, tokens) = (pattern.tokens(), fifo.count(), fifo.tokens());
             match fifo.lies {
-                Lies::Array(..) if fifo.is_slot() => self.code.line(&format!("{count} = 0;")),
+                Lies::Array(..) if fifo.is_slot() => self.code.line(text![count, " = 0;"]),
                 Lies::Array(..) => {
-                    self.add(&fifo, &format!("- {n}"));
+                    self.add(&fifo, text!["- ", n]);
                     if fifo.is_right_aligned() {
                         continue;
                     }
                     let bytes = fifo.token_bytes();
-                    let left = if bytes == 1 { count } else { format!("{bytes}u * {count}") };
-                    self.code.line(&format!("hr_small_shift({tokens}, {}u, {left});", n * bytes));
+                    let left = if bytes == 1 { count } else { text![bytes, "u * ", count] };
+                    self.code.line(text!["hr_small_shift(", tokens, ", ", n * bytes, "u, ", left, ");"]);
                 }
                 _ => {
-                    self.code.line(&format!("{tokens} += {n};"));
-                    self.code.line(&format!("{count} -= {n};"));
+                    self.code.line(text![tokens, " += ", n, ";"]);
+                    self.code.line(text![count, " -= ", n, ";"]);
                 }
             }
         }
     }
 
-    fn add(&mut self, fifo: &Fifo, what: &str) {
+    fn add(&mut self, fifo: &Fifo, what: Text) {
         let count = fifo.count();
-        self.code.line(&format!("{count} = ({})({count} {what});", fifo.count_type()));
+        self.code.line(text![count, " = (", fifo.count_type(), ")(", count, " ", what, ");"]);
     }
 
     /// Gives tokens from an array to a reader.
-    fn put(&mut self, fifo: &Fifo, port: usize, n: u64, source: &str) {
+    fn put(&mut self, fifo: &Fifo, port: usize, n: u64, source: &Pointer) {
         if fifo.lies == Lies::Dropped {
             return;
         }
@@ -409,17 +470,17 @@ impl Firing<'_> {
         let words = fifo.words();
         if fifo.via.is_empty() && fifo.scalar == from {
             if n * words == 1 {
-                self.code.line(&format!("*{} = *{};", bracketed(&to), bracketed(source)));
+                self.code.line(text!["*", to.base(), " = *", source.base(), ";"]);
             } else {
-                self.code.line(&format!("memcpy({to}, {source}, {}u);", n * fifo.token_bytes()));
+                self.code.line(text!["memcpy(", to.text, ", ", source.text, ", ", n * fifo.token_bytes(), "u);"]);
             }
             return;
         }
         let i = self.code.temporary("i");
-        self.code.open(&format!("for (uint32_t {i} = 0; {i} < {n}u; {i}++) {{"));
-        let element = |base: &str, words: u64| match words {
-            1 => format!("{}[{i}]", bracketed(base)),
-            words => format!("&{}[{words} * {i}]", bracketed(base)),
+        self.code.open(text!["for (uint32_t ", i, " = 0; ", i, " < ", n, "u; ", i, "++) {"]);
+        let element = |base: &Pointer, words: u64| match words {
+            1 => text![base.base(), "[", i, "]"],
+            words => text!["&", base.base(), "[", words, " * ", i, "]"],
         };
         let (target, token) = (element(&to, words), element(source, u64::from(ctype::words(from))));
         convert_through(&mut self.code, &target, fifo.scalar, &token, from, &fifo.via);
@@ -427,19 +488,17 @@ impl Firing<'_> {
     }
 }
 
-fn bracketed(pointer: &str) -> String {
-    if pointer.starts_with('&') { format!("({pointer})") } else { pointer.to_owned() }
-}
-
 /// Where the next tokens go, as a pointer.
-fn end(fifo: &Fifo, n: u64) -> String {
+fn end(fifo: &Fifo, n: u64) -> Pointer {
     let tokens = fifo.elements();
     match fifo.lies {
         // There is room, so it is empty.
-        Lies::Array(_, capacity) if capacity == n => tokens,
-        Lies::Array(_, capacity) if fifo.is_right_aligned() => format!("&{tokens}[{}]", fifo.words() * (capacity - n)),
-        Lies::Array(..) if fifo.words() == 1 => format!("&{tokens}[{}]", fifo.count()),
-        Lies::Array(..) => format!("&{tokens}[{} * {}]", fifo.words(), fifo.count()),
-        _ => tokens,
+        Lies::Array(_, capacity) if capacity == n => Pointer::named(tokens),
+        Lies::Array(_, capacity) if fifo.is_right_aligned() => {
+            Pointer::address(text!["&", tokens, "[", fifo.words() * (capacity - n), "]"])
+        }
+        Lies::Array(..) if fifo.words() == 1 => Pointer::address(text!["&", tokens, "[", fifo.count(), "]"]),
+        Lies::Array(..) => Pointer::address(text!["&", tokens, "[", fifo.words(), " * ", fifo.count(), "]"]),
+        _ => Pointer::named(tokens),
     }
 }

@@ -1,5 +1,5 @@
-//! The contexts and buffers of operations. Those whose contexts are much the same have one type, in which instances and FIFOs of
-//! one name have one place: so that what they do is the same code.
+//! Storage layout, merged over operations. The contexts and buffers of operations. Those whose contexts are much the same have
+//! one type, in which instances and FIFOs of one name have one place: so that what they do is the same code.
 
 use super::fifos::{self, Fifo, Lies, Place};
 use super::{Member, Plan};

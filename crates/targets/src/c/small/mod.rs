@@ -1,5 +1,5 @@
-//! Networks as small C, for microcontrollers: each instance is a function that fires once, and a loop calls them until
-//! nothing fires any more.
+//! Code generation for size. Networks as small C, for microcontrollers: each instance is a function that fires once, and a loop
+//! calls them until nothing fires any more.
 //!
 //! There is no automaton beside it and no ring: a FIFO is an array with a count, as long as it ever gets, and lies on
 //! the stack of the call where it is empty whenever the network rests. Strings that come in whole are read where the
@@ -16,9 +16,11 @@ mod fifos;
 mod firing;
 mod layout;
 
+use super::functions::Definition;
 use super::inlined;
 use super::network::{ActorText, actor_functions, actor_init, has_init};
 use super::plan::{Plan, Tables};
+use super::text::{Fixed, Name, Text, joined, text};
 use super::{Options, PlaceTable, names::Names};
 pub(crate) use fifos::{Fifo, Lies, Place};
 use headrace_analysis::topology;
@@ -27,7 +29,14 @@ use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
+use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
+
+/// The context of an operation, in its functions.
+pub(crate) const CONTEXT: Fixed = Fixed("c");
+
+/// The buffers of a call.
+pub(crate) const FLOW: Fixed = Fixed("f");
 
 /// What a FIFO held while typical messages went through its network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,14 +140,8 @@ pub(crate) fn print(
     let mut declarations = String::new();
     plans.iter().for_each(|plan| declarations.push_str(&layout::actor_types(plan)));
     layouts.groups.iter().for_each(|group| declarations.push_str(&group.text));
-    let mut printer = Printer {
-        plans: &plans,
-        texts: &texts,
-        names,
-        known: FxHashMap::default(),
-        definitions: String::new(),
-        diagnostics,
-    };
+    let mut printer =
+        Printer { plans: &plans, texts: &texts, names, known: FxHashMap::default(), fired: Vec::new(), diagnostics };
     let mut runs = String::new();
     let mut printed = Vec::new();
     for (at, member) in members.iter().enumerate() {
@@ -152,58 +155,42 @@ pub(crate) fn print(
             flow_bytes: group.flow_bytes,
         });
     }
-    let fired = printer.definitions;
-    let mut definitions = shared_functions(&texts, &fired);
+    let (mut definitions, names_used) = shared_functions(&texts, &printer.fired);
     plans.iter().for_each(|plan| definitions.push_str(&actor_init(plan)));
     definitions.push_str(&runs);
-    let words: FxHashSet<&str> = super::code::words_of(&definitions).collect();
-    let tables = tables.definitions.into_iter().filter(|(name, _)| words.contains(name.as_str()));
-    let definitions = tables.map(|(_, definition)| definition).collect::<String>() + &definitions;
+    let definitions = tables.named(&names_used) + &definitions;
     PrintedSmall { declarations, definitions, members: printed }
 }
 
 /// The functions of actors that others call, and those; what several actors have word for word, as they do what they
-/// import, is there once.
-fn shared_functions(texts: &[ActorText], fired: &str) -> String {
-    let mut known: FxHashMap<String, String> = FxHashMap::default();
-    let mut renamed: FxHashMap<String, String> = FxHashMap::default();
+/// import, is there once. With every name in them.
+fn shared_functions(texts: &[ActorText], fired: &[(Name, firing::Definition)]) -> (String, FxHashSet<Name>) {
+    let called: FxHashSet<Name> = fired.iter().flat_map(|(_, definition)| definition.names()).cloned().collect();
+    let mut known: FxHashMap<(String, Definition), Name> = FxHashMap::default();
+    let mut renamed: FxHashMap<Name, Name> = FxHashMap::default();
+    let mut names_used = FxHashSet::default();
     let mut out = String::new();
     for text in texts {
-        for function in text.functions.called(fired) {
+        for function in text.functions.called(&called) {
             // Callees have come before, so that their names are what they will be.
-            let own = replaced(&function.text, &renamed);
-            let itself = FxHashMap::from_iter([(function.name.clone(), "itself".to_owned())]);
-            // Where lines end depends on how long names are.
-            let said: Vec<String> = replaced(&own, &itself).split_whitespace().map(str::to_owned).collect();
-            let said = said.join(" ");
-            match known.get(&said) {
-                Some(name) => drop(renamed.insert(function.name.clone(), name.clone())),
-                None => {
-                    known.insert(said, function.name.clone());
-                    out.push_str(&own);
+            let own = function.definition.renamed(&renamed);
+            let nameless = own.renamed(&FxHashMap::from_iter([(function.name.clone(), Name::default())]));
+            match known.entry((function.comment.clone(), nameless)) {
+                Entry::Occupied(entry) => drop(renamed.insert(function.name.clone(), entry.get().clone())),
+                Entry::Vacant(entry) => {
+                    entry.insert(function.name.clone());
+                    names_used.extend(own.names().cloned());
+                    let _ = write!(out, "{}{own}", function.comment);
                 }
             }
         }
     }
-    out.push_str(&replaced(fired, &renamed));
-    out
-}
-
-/// A text with words in the place of others.
-fn replaced(text: &str, words: &FxHashMap<String, String>) -> String {
-    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let n = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(n);
-        out.push_str(words.get(word).map_or(word, String::as_str));
-        let n = behind.find(is_of_word).unwrap_or(behind.len());
-        let (between, next) = behind.split_at(n);
-        out.push_str(between);
-        rest = next;
+    for (name, definition) in fired {
+        let definition = definition.renamed(&renamed);
+        names_used.extend(definition.names().cloned());
+        let _ = write!(out, "static bool {name}{definition}");
     }
-    out
+    (out, names_used)
 }
 
 /// The different actors of all networks, and for each network the numbers of its actors among them.
@@ -228,9 +215,10 @@ struct Printer<'p> {
     plans: &'p [Plan<'p>],
     texts: &'p [ActorText],
     names: Names,
-    /// Functions by all of their text but the name.
-    known: FxHashMap<String, String>,
-    definitions: String,
+    /// Functions by all of their definitions but the name.
+    known: FxHashMap<firing::Definition, Name>,
+    /// The same in their order.
+    fired: Vec<(Name, firing::Definition)>,
     diagnostics: &'p RefCell<Vec<Diagnostic>>,
 }
 
@@ -256,8 +244,8 @@ impl Printer<'_> {
                 .zip(&member.network.instances)
                 .filter(|(other, also)| also.actor == instance.actor && other.is_like(&wirings[at]));
             let shared = alike.count() > 1;
-            let place = layout.instances[at].as_ref().map(|field| format!("c->{field}"));
-            let function = firing::function(&wirings[at], plan, text, context, place.as_deref(), shared);
+            let place = layout.instances[at].as_ref().map(|field| text![CONTEXT, "->", field]);
+            let function = firing::function(&wirings[at], plan, text, context, place.as_ref(), shared);
             if function.uses_control {
                 self.diagnostics.borrow_mut().push(
                     Diagnostic::error(
@@ -270,14 +258,14 @@ impl Printer<'_> {
                     .at(instance.span, "of this instance"),
                 );
             }
-            let name = match self.known.get(&function.text) {
+            let name = match self.known.get(&function.definition) {
                 Some(name) => name.clone(),
                 None => {
                     let like = if shared { &plan.prefix } else { &instance.name };
                     let base = if shared { format!("{like}_fire") } else { format!("{context}_fire_{like}") };
-                    let name = self.names.fresh(&base);
-                    let _ = write!(self.definitions, "static bool {name}{}", function.text);
-                    self.known.insert(function.text, name.clone());
+                    let name = Name::from(self.names.fresh(&base));
+                    self.fired.push((name.clone(), function.definition.clone()));
+                    self.known.insert(function.definition, name.clone());
                     name
                 }
             };
@@ -335,16 +323,16 @@ fn run(
     let passing = layout.fifos.iter().filter(|fifo| fifo.place() == Some(Place::Passing)).map(Fifo::count);
     let windows = layout.fifos.iter().flat_map(|fifo| {
         let given = fifo.is_input_window().then(|| fifo.count());
-        given.into_iter().chain(fifo.window().map(|window| format!("{window}.n")))
+        given.into_iter().chain(fifo.window().map(|window| text![window, ".n"]))
     });
-    let (passing, windows): (Vec<String>, Vec<String>) = (passing.collect(), windows.collect());
+    let (passing, windows): (Vec<Text>, Vec<Text>) = (passing.collect(), windows.collect());
     let rests = if passing.len() > MOST_COUNTS {
         // They lie one after the other, and what others have among them is not used.
-        let sum = if windows.is_empty() { String::new() } else { format!("({}) == 0 && ", windows.join(" | ")) };
+        let sum = if windows.is_empty() { String::new() } else { format!("({}) == 0 && ", joined(&windows, " | ")) };
         format!("{sum}!hr_small_any(&f->n, sizeof f->n)")
     } else {
-        let all: Vec<String> = passing.into_iter().chain(windows).collect();
-        format!("({}) == 0", if all.is_empty() { "0".to_owned() } else { all.join(" | ") })
+        let all: Vec<Text> = passing.into_iter().chain(windows).collect();
+        format!("({}) == 0", if all.is_empty() { text!["0"] } else { joined(&all, " | ") })
     };
     let _ = writeln!(out, "    }} while (again);\n    return {rests};\n}}\n");
     out

@@ -2,7 +2,7 @@
 
 use super::{ByteLayers, Layer, Place, apply};
 use crate::kernel::evaluate::{World, run_loop};
-use crate::kernel::evidence::{DRAWS, PASSES, drawn};
+use crate::kernel::evidence::{DRAWS, ITERATIONS, drawn};
 use crate::kernel::{Loop, ObjectId};
 use rustc_hash::FxHashSet;
 
@@ -93,10 +93,10 @@ pub fn layers_agree(body: &Loop, found: &ByteLayers) -> bool {
         })
         .collect();
     (0..DRAWS).all(|seed| {
-        let mut meant = drawn(body, PASSES, seed);
+        let mut meant = drawn(body, ITERATIONS, seed);
         let mut said = meant.clone();
-        run_loop(body, &mut meant, PASSES);
-        (0..PASSES).all(|_| run(found, body, &mut said).is_some())
+        run_loop(body, &mut meant, ITERATIONS);
+        (0..ITERATIONS).all(|_| run(found, body, &mut said).is_some())
             && meant.outputs == said.outputs
             && written.iter().all(|object| meant.objects[object.0 as usize] == said.objects[object.0 as usize])
     })

@@ -4,14 +4,14 @@
 use super::Choice;
 use super::meaning::Operands;
 use crate::kernel::evaluate::Values;
-use crate::kernel::evidence::{DRAWS, PASSES, agree};
+use crate::kernel::evidence::{DRAWS, ITERATIONS, agree};
 use crate::kernel::{Evidence, Loop};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
 /// What both kinds of selection are held to.
 const TRIED: [Evidence; 2] = [
-    Evidence::Trial { what: "the loop with instructions against the loop", iterations: DRAWS * PASSES },
+    Evidence::Trial { what: "the loop with instructions against the loop", iterations: DRAWS * ITERATIONS },
     Evidence::Test {
         what: "descriptions of instructions against the processor",
         test: "crates/instructions/tests/machine.rs meanings_are_what_the_machine_does",

@@ -2,6 +2,7 @@
 
 use super::width_class;
 use crate::c::ctype::{self, Repr, literal};
+use crate::c::text::{Text, text};
 use headrace_ir::{Int, IntType, RealType, Scalar};
 
 /// How tightly a printed expression binds.
@@ -38,52 +39,56 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Value {
     /// The text.
-    pub text: String,
+    pub text: Text,
     /// How tightly it binds.
     pub binding: Binding,
     /// What it is.
     pub kind: Kind,
     /// The value, of an integer constant.
     pub constant: Option<Int>,
+    /// The value, of a boolean constant.
+    pub truth: Option<bool>,
 }
 
 impl Value {
     /// A name, call or other primary expression.
-    pub fn primary(text: impl Into<String>, kind: Kind) -> Value {
-        Value { text: text.into(), binding: Binding::Primary, kind, constant: None }
+    pub fn primary(text: impl Into<Text>, kind: Kind) -> Value {
+        Value { text: text.into(), binding: Binding::Primary, kind, constant: None, truth: None }
     }
 
     /// An integer constant.
     pub fn int(value: &Int, repr: Repr) -> Value {
         Value {
-            text: literal(value, repr),
+            text: literal(value, repr).into(),
             binding: Binding::Primary,
             kind: Kind::Int(repr),
             constant: Some(value.clone()),
+            truth: None,
         }
     }
 
     /// A boolean constant.
     pub fn bool(value: bool) -> Value {
-        Value::primary(if value { "true" } else { "false" }, Kind::Bool)
+        let text = if value { "true" } else { "false" };
+        Value { truth: Some(value), ..Value::primary(text, Kind::Bool) }
     }
 
     /// The text as an operand of a prefix operator or cast.
-    fn tight(&self) -> String {
+    fn tight(&self) -> Text {
         match self.binding {
             Binding::Primary | Binding::Cast(_) | Binding::Not | Binding::Prefix => self.text.clone(),
-            Binding::Infix(_) | Binding::Choice => format!("({})", self.text),
+            Binding::Infix(_) | Binding::Choice => text!["(", self.text, ")"],
         }
     }
 
     /// The text as an operand of an infix operator.
-    fn operand(&self, op: &'static str, left: bool) -> String {
+    fn operand(&self, op: &'static str, left: bool) -> Text {
         match self.binding {
             Binding::Infix(own) if left && own == op && ["+", "*", "^", "|", "&", "&&", "||"].contains(&op) => {
                 self.text.clone()
             }
             // `!a == b` is right and looks wrong, so that compilers warn of it.
-            Binding::Not if !["&&", "||"].contains(&op) => format!("({})", self.text),
+            Binding::Not if !["&&", "||"].contains(&op) => text!["(", self.text, ")"],
             _ => self.tight(),
         }
     }
@@ -110,37 +115,38 @@ impl Value {
 
     /// `(ty)x`
     pub fn cast(&self, ty: &'static str, kind: Kind) -> Value {
-        Value { text: format!("({ty}){}", self.tight()), binding: Binding::Cast(ty), kind, constant: None }
+        Value { text: text!["(", ty, ")", self.tight()], binding: Binding::Cast(ty), kind, constant: None, truth: None }
     }
 
     /// `op x`
     pub fn prefix(op: &str, x: &Value, kind: Kind) -> Value {
         // Two signs must not run together.
         let is_prefixed = matches!(x.binding, Binding::Cast(_) | Binding::Not | Binding::Prefix);
-        let operand = if is_prefixed { format!("({})", x.text) } else { x.tight() };
+        let operand = if is_prefixed { text!["(", x.text, ")"] } else { x.tight() };
         let binding = if op == "!" { Binding::Not } else { Binding::Prefix };
-        Value { text: format!("{op}{operand}"), binding, kind, constant: None }
+        Value { text: text![op, operand], binding, kind, constant: None, truth: None }
     }
 
     /// `a op b`
     pub fn infix(op: &'static str, a: &Value, b: &Value, kind: Kind) -> Value {
         Value {
-            text: format!("{} {op} {}", a.operand(op, true), b.operand(op, false)),
+            text: text![a.operand(op, true), " ", op, " ", b.operand(op, false)],
             binding: Binding::Infix(op),
             kind,
             constant: None,
+            truth: None,
         }
     }
 
     /// `c ? a : b`
     pub fn choice(c: &Value, a: &Value, b: &Value, kind: Kind) -> Value {
-        let text = format!("{} ? {} : {}", c.tight(), a.tight(), b.tight());
-        Value { text, binding: Binding::Choice, kind, constant: None }
+        let text = text![c.tight(), " ? ", a.tight(), " : ", b.tight()];
+        Value { text, binding: Binding::Choice, kind, constant: None, truth: None }
     }
 
     /// The conditions of a statement need no parentheses of their own.
-    pub fn in_parentheses(&self) -> String {
-        format!("({})", self.text)
+    pub fn in_parentheses(&self) -> Text {
+        text!["(", self.text, ")"]
     }
 }
 
@@ -149,7 +155,7 @@ pub fn round_real(x: &Value, ty: RealType) -> Value {
     match ty {
         RealType::Double => x.clone(),
         RealType::Float => x.cast("float", Kind::Real).cast("double", Kind::Real),
-        RealType::Half => Value::primary(format!("hr_half_round({})", x.text), Kind::Real),
+        RealType::Half => Value::primary(text!["hr_half_round(", x.text, ")"], Kind::Real),
     }
 }
 
@@ -173,7 +179,7 @@ pub fn wrap_value(value: &Value, ty: IntType) -> Value {
         (true, _) => {
             let class = width_class(u64::from(width));
             let value = value.to(class);
-            Value::primary(format!("hr_signed{}({}, {width})", class.bits(), value.text), Kind::Int(repr))
+            Value::primary(text!["hr_signed", class.bits(), "(", value.text, ", ", width, ")"], Kind::Int(repr))
         }
     }
 }

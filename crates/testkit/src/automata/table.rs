@@ -1,0 +1,128 @@
+//! The results of a campaign over automata as a table in Markdown, by family of primitives, for a document.
+
+use super::campaign::Rows;
+use headrace_library::catalog::OperationSpec;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What stands around the table in a document.
+const BEGIN: &str = "<!-- generated: automata -->";
+const END: &str = "<!-- end of generated -->";
+
+/// What became of the operations of one kind.
+#[derive(Debug, Default)]
+struct Kind {
+    operations: usize,
+    done: usize,
+    passed: usize,
+    without: usize,
+    failed: usize,
+    fewest_states: Option<u64>,
+    most_states: u64,
+    answers: u64,
+    left: u64,
+    missing: u64,
+}
+
+impl Kind {
+    fn add(&mut self, row: Option<&Value>) {
+        self.operations += 1;
+        let Some(row) = row else { return };
+        self.done += 1;
+        let count = |name: &str| row[name].as_u64().unwrap_or(0);
+        match row["verdict"].as_str() {
+            Some("passed") => {
+                self.passed += 1;
+                self.fewest_states =
+                    Some(self.fewest_states.map_or(count("states"), |fewest| fewest.min(count("states"))));
+                self.most_states = self.most_states.max(count("states"));
+                self.answers += count("answers");
+                self.left += count("left");
+                self.missing += count("missing");
+            }
+            Some("no automaton") => self.without += 1,
+            _ => self.failed += 1,
+        }
+    }
+
+    fn cells(&self) -> String {
+        let states = match self.fewest_states {
+            Some(fewest) => format!("{fewest}–{}", self.most_states),
+            None => "–".into(),
+        };
+        let Kind { operations, done, passed, without, failed, answers, left, missing, .. } = self;
+        format!("{done} of {operations} | {passed} | {without} | {failed} | {states} | {answers} | {left} | {missing}")
+    }
+}
+
+/// The folder of the library that a primitive stands in.
+fn family(spec: &OperationSpec) -> &str {
+    spec.folder.split('/').nth(1).unwrap_or(&spec.folder)
+}
+
+/// The table: a row for each family of primitives, then all of them, then what failed.
+pub fn table(operations: &[OperationSpec], rows: &Rows) -> String {
+    let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
+    let mut all = Kind::default();
+    for spec in operations {
+        let row = rows.of(&spec.full_name());
+        kinds.entry(family(spec).to_owned()).or_default().add(row);
+        all.add(row);
+    }
+    let mut text = match rows.commit() {
+        Some(commit) => format!("By the compiler of commit `{commit}`:\n\n"),
+        None => String::new(),
+    };
+    text.push_str(
+        "| family | compared | automata | without | failed | states | answers | of them left | no time |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for (name, kind) in &kinds {
+        let _ = writeln!(text, "| {name} | {} |", kind.cells());
+    }
+    let _ = writeln!(text, "| all | {} |", all.cells());
+    for spec in operations {
+        let failed = rows.of(&spec.full_name()).filter(|row| row["verdict"] == "failed");
+        if let Some(row) = failed {
+            let _ = write!(text, "\n`{}`: {}\n", spec.full_name(), row["why"].as_str().unwrap_or_default());
+        }
+    }
+    text
+}
+
+/// A document with the table between its marks.
+///
+/// # Errors
+///
+/// That it has no marks.
+pub fn put_into(document: &str, table: &str) -> Result<String, String> {
+    let marks = || format!("there is no `{BEGIN}` with `{END}` behind it");
+    let (before, rest) = document.split_once(BEGIN).ok_or_else(marks)?;
+    let (_, after) = rest.split_once(END).ok_or_else(marks)?;
+    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", table.trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn rows_are_counted_and_what_is_missing_shows() {
+        let mut kind = Kind::default();
+        kind.add(Some(&json!({ "verdict": "passed", "states": 9, "answers": 5, "left": 2, "missing": 1 })));
+        kind.add(Some(&json!({ "verdict": "passed", "states": 4, "answers": 6, "left": 0, "missing": 0 })));
+        kind.add(Some(&json!({ "verdict": "no automaton" })));
+        kind.add(Some(&json!({ "verdict": "failed", "why": "x" })));
+        kind.add(None);
+        assert_eq!(kind.cells(), "4 of 5 | 2 | 1 | 1 | 4–9 | 11 | 2 | 1");
+    }
+
+    #[test]
+    fn a_table_replaces_what_stands_between_its_marks() {
+        let document = format!("a\n{BEGIN}\nold\n{END}\nb\n");
+        assert_eq!(put_into(&document, "new\n"), Ok(format!("a\n{BEGIN}\nnew\n{END}\nb\n")));
+        assert!(put_into("a", "new").is_err());
+    }
+}

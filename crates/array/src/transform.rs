@@ -387,6 +387,12 @@ pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits
         }
     }
     let mut cuts = fill(high);
+    if cuts.len() > n + 1 || cuts.last() != Some(&body.len()) {
+        return Err(format!(
+            "`{}` does not fall into {n} pieces: some of its operations have no instructions",
+            task.name
+        ));
+    }
     // Pieces that are left over take the largest ones apart.
     while cuts.len() - 1 < n {
         let largest = (0..cuts.len() - 1)

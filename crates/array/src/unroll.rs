@@ -32,6 +32,8 @@ pub struct Unfit {
     pub instance: String,
     /// Where.
     pub span: Option<Span>,
+    /// Where the message is too long: how many tokens of each input are left at its end.
+    pub left: Vec<usize>,
 }
 
 impl std::fmt::Display for Unfit {
@@ -141,8 +143,12 @@ impl<'n> Run<'n> {
             for variable in &actor.variables {
                 variables.push(run.memory.len());
                 let whole = variable.whole_initial();
-                let unfit =
-                    |(problem, _)| Unfit { problem, instance: instance.name.clone(), span: Some(variable.span) };
+                let unfit = |(problem, _)| Unfit {
+                    problem,
+                    instance: instance.name.clone(),
+                    span: Some(variable.span),
+                    left: Vec::new(),
+                };
                 run.place_value(&whole).map_err(unfit)?;
             }
             run.instances.push(Instance {
@@ -189,7 +195,7 @@ impl<'n> Run<'n> {
     }
 
     fn all(mut self, feeds: &[Feed]) -> Result<Tasks, Unfit> {
-        let bare = |problem: String| Unfit { problem, instance: String::new(), span: None };
+        let bare = |problem: String| Unfit { problem, instance: String::new(), span: None, left: Vec::new() };
         for (port, feed) in feeds.iter().enumerate() {
             let declared = &self.network.inputs[port];
             let (low, high) = scalar_bounds(declared.ty).ok_or_else(|| {
@@ -209,9 +215,7 @@ impl<'n> Run<'n> {
                 };
                 for fifo in self.boundary_in[port].clone() {
                     let ty = self.network.target_port(&self.network.connections[fifo]).ty;
-                    if ty != declared.ty {
-                        return Err(bare(format!("input `{}` is converted on its way to an actor", declared.name)));
-                    }
+                    let cell = self.converted(cell, (low, high), ty, &declared.name).map_err(bare)?;
                     self.fifos[fifo].push_back(cell);
                 }
             }
@@ -233,7 +237,10 @@ impl<'n> Run<'n> {
         for (port, fifos) in self.boundary_in.iter().enumerate() {
             if let Some(&fifo) = fifos.iter().find(|&&fifo| !self.fifos[fifo].is_empty()) {
                 let (name, n) = (&self.network.inputs[port].name, self.fifos[fifo].len());
-                return Err(bare(format!("{n} tokens of input `{name}` are left: the message has the wrong length")));
+                let left = |fifos: &Vec<usize>| fifos.iter().map(|&fifo| self.fifos[fifo].len()).min().unwrap_or(0);
+                let left = self.boundary_in.iter().map(left).collect();
+                let problem = format!("{n} tokens of input `{name}` are left: the message has the wrong length");
+                return Err(Unfit { left, ..bare(problem) });
             }
         }
         let mut outputs = Vec::new();
@@ -252,8 +259,33 @@ impl<'n> Run<'n> {
         Ok(tasks)
     }
 
+    /// A token of an input on its way to a port of another type: what may have to be cut goes through a task that does so.
+    fn converted(&mut self, cell: Cell, from: (i128, i128), to: Scalar, port: &str) -> Result<Cell, String> {
+        let (low, high) = scalar_bounds(to).ok_or_else(|| format!("{to} has no place on this machine"))?;
+        if low <= from.0 && from.1 <= high {
+            return Ok(cell);
+        }
+        self.task = TaskId(self.tasks.len() as u32);
+        let id = match to {
+            Scalar::Int(ty) => self.values.apply(Op::Wrap(ty), &[cell.id], self.task)?,
+            _ => return Err(format!("input `{port}` is converted to {to} on its way to an actor")),
+        };
+        let Some(from) = cell.from.filter(|_| self.values.constant(id).is_none()) else {
+            return Ok(Cell { id, from: None });
+        };
+        let task = self.task;
+        let n = self.tasks.len();
+        self.tasks.push(Task {
+            name: format!("{port}.convert#{n}"),
+            class: "convert".into(),
+            inputs: vec![Wire { value: cell.id, from }],
+            outputs: vec![id],
+        });
+        Ok(Cell { id, from: Some(From::Task(task)) })
+    }
+
     fn unfit(&self, instance: usize, (problem, span): Stop) -> Unfit {
-        Unfit { problem, instance: self.network.instances[instance].name.clone(), span }
+        Unfit { problem, instance: self.network.instances[instance].name.clone(), span, left: Vec::new() }
     }
 
     fn attempt(&mut self, at: usize) -> Result<bool, Unfit> {

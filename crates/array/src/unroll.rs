@@ -399,7 +399,7 @@ impl<'n> Run<'n> {
                             let cell = match convert {
                                 Some(to) => {
                                     let id = self.load(cell);
-                                    Cell { id: self.convert(id, *to, place.span)?, from: None }
+                                    Cell { id: self.convert(id, *to, place.span)?, from: None }.of(self)
                                 }
                                 None => cell,
                             };
@@ -503,7 +503,7 @@ impl<'n> Run<'n> {
                     let mut cell = self.memory[from + n];
                     if let Some(ty) = convert {
                         let id = self.load(cell);
-                        cell = Cell { id: self.convert(id, *ty, source.span)?, from: None };
+                        cell = Cell { id: self.convert(id, *ty, source.span)?, from: None }.of(self);
                     }
                     self.store(to + n, cell);
                 }
@@ -539,7 +539,7 @@ impl<'n> Run<'n> {
                 let (at, ty) = (frame.at[variable.index()], frame.locals[variable.index()].ty.element);
                 let first = self.values.known(low);
                 let first = self.convert(first, ty, statement.span)?;
-                self.store(at, Cell { id: first, from: None });
+                self.store(at, Cell { id: first, from: None }.of(self));
                 loop {
                     self.step(statement.span)?;
                     self.statements(frame, body)?;
@@ -550,7 +550,7 @@ impl<'n> Run<'n> {
                     }
                     let next = self.values.known(now + 1);
                     let next = self.convert(next, ty, statement.span)?;
-                    self.store(at, Cell { id: next, from: None });
+                    self.store(at, Cell { id: next, from: None }.of(self));
                 }
             }
             StmtKind::Call { result, procedure, arguments } => {
@@ -591,7 +591,7 @@ impl<'n> Run<'n> {
             let [yes, no] = [0, 1].map(|way| ways[way].get(&at).copied().unwrap_or(old));
             let (yes, no) = (self.load(yes), self.load(no));
             let chosen = self.apply(Op::Select, &[id, yes, no], span)?;
-            self.store(at, Cell { id: chosen, from: None });
+            self.store(at, Cell { id: chosen, from: None }.of(self));
         }
         Ok(())
     }
@@ -608,7 +608,7 @@ impl<'n> Run<'n> {
                     let here = self.apply(Op::Compare(CompareOp::Equal), &[index, k_id], place.span)?;
                     let old = self.load(self.memory[at + k]);
                     let chosen = self.apply(Op::Select, &[here, new, old], place.span)?;
-                    self.store(at + k, Cell { id: chosen, from: None });
+                    self.store(at + k, Cell { id: chosen, from: None }.of(self));
                 }
             }
         }
@@ -688,7 +688,14 @@ impl<'n> Run<'n> {
     }
 
     fn apply(&mut self, op: Op, args: &[Id], span: Span) -> Result<Id, Stop> {
-        self.values.apply(op, args, self.task).map_err(|why| (why, Some(span)))
+        let id = self.values.apply(op, args, self.task).map_err(|why| (why, Some(span)))?;
+        // What it is made of inside another firing has not come here.
+        let node = self.values.node(id);
+        let is_here = node.task == Some(self.task) || self.values.constant(id).is_some();
+        match is_here || args.contains(&id) || self.reads.contains_key(&id) {
+            true => Ok(id),
+            false => self.values.plain(op, args, self.task).map_err(|why| (why, Some(span))),
+        }
     }
 
     fn convert(&mut self, id: Id, to: Scalar, span: Span) -> Result<Id, Stop> {
@@ -807,7 +814,9 @@ impl<'n> Run<'n> {
             }
             ExprKind::Call(procedure, arguments) => {
                 let cell = self.call(frame, *procedure, arguments, span)?;
-                cell.ok_or(("a procedure has no value".to_owned(), Some(span)))?.id
+                let cell = cell.ok_or(("a procedure has no value".to_owned(), Some(span)))?;
+                // What it was given it may give back.
+                self.load(cell)
             }
             ExprKind::Real(..)
             | ExprKind::IntToReal(..)

@@ -381,9 +381,8 @@ fn order(
                             bypass = Some(word);
                         }
                     }
-                    // Where it is nobody's result, what was there before is gone.
-                    _ if slot.condition.is_none() => bypass = None,
-                    _ => {}
+                    // Where it is nobody's result, what was there before is gone, or may be.
+                    _ => bypass = None,
                 }
                 all.push(places);
             }
@@ -422,10 +421,9 @@ fn order(
             if let Some(word) = slot.to {
                 past.when.insert(word, now);
             }
-            last_result = match (slot.to.map(|word| kinds[word as usize]), slot.condition) {
-                (Some(Kind::Result | Kind::Input(_)), _) => slot.to,
-                (_, None) => None,
-                _ => last_result,
+            last_result = match slot.to.map(|word| kinds[word as usize]) {
+                Some(Kind::Result | Kind::Input(_)) => slot.to,
+                _ => None,
             };
             issues.push(Issue { nops: idle.min(255) as u8, slot, operands: operands_here, register, condition });
             idle = 0;

@@ -132,6 +132,15 @@ impl Orders {
                 takers[from.index()].entry(wire.value).or_default().1.push(position);
             }
         }
+        // What two tasks of a processor give (one of them passes it on, say) goes to another processor once.
+        for (home, core) in design.cores.iter().enumerate() {
+            let mut sent: BTreeSet<(Id, usize)> = BTreeSet::new();
+            for (task, _) in core.turns(design.in_flight).into_iter().filter(|(_, message)| *message == 0) {
+                for (&id, (cores, _)) in &mut takers[task.index()] {
+                    cores.retain(|&to| to == home || sent.insert((id, to)));
+                }
+            }
+        }
         let readers = tasks.readers();
         let mut sequences: Vec<Vec<Id>> = vec![Vec::new(); n];
         // When each task first needs each of its inputs.

@@ -387,6 +387,12 @@ pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits
         }
     }
     let mut cuts = fill(high);
+    if cuts.len() > n + 1 || cuts.last() != Some(&body.len()) {
+        return Err(format!(
+            "`{}` does not fall into {n} pieces: some of its operations have no instructions",
+            task.name
+        ));
+    }
     // Pieces that are left over take the largest ones apart.
     while cuts.len() - 1 < n {
         let largest = (0..cuts.len() - 1)
@@ -601,17 +607,26 @@ pub fn fuse(tasks: &mut Tasks, which: &[TaskId]) -> Result<TaskId, String> {
     tasks.find(&fused.name).ok_or_else(|| format!("nobody needs `{}`", fused.name))
 }
 
+/// Tasks are told apart by their names.
+fn is_new(tasks: &Tasks, name: &str) -> Result<(), String> {
+    match tasks.find(name) {
+        Some(_) => Err(format!("there is a task `{name}` already")),
+        None => Ok(()),
+    }
+}
+
 /// Puts a task that only passes on between senders and one that takes from them.
 ///
 /// # Errors
 ///
-/// Nothing goes from one to the other.
+/// Nothing goes from one to the other, or there is a task of that name.
 pub fn pass(tasks: &mut Tasks, from: &[From], to: TaskId, name: &str, class: &str) -> Result<(), String> {
     let wires: Vec<Wire> =
         tasks.tasks[to.index()].inputs.iter().copied().filter(|wire| from.contains(&wire.from)).collect();
     if wires.is_empty() {
         return Err(format!("nothing goes to `{}` from there", tasks.tasks[to.index()].name));
     }
+    is_new(tasks, name)?;
     let outputs = wires.iter().map(|wire| wire.value).collect();
     let passing = Task { name: name.to_owned(), class: class.to_owned(), inputs: wires, outputs };
     let old = std::mem::take(&mut tasks.tasks);
@@ -635,12 +650,13 @@ pub fn pass(tasks: &mut Tasks, from: &[From], to: TaskId, name: &str, class: &st
 ///
 /// # Errors
 ///
-/// Nobody takes anything.
+/// Nobody takes anything, or there is a task of that name.
 pub fn behind(tasks: &mut Tasks, at: TaskId, name: &str) -> Result<(), String> {
     let outputs = tasks.tasks[at.index()].outputs.clone();
     if outputs.is_empty() {
         return Err(format!("nobody takes anything from `{}`", tasks.tasks[at.index()].name));
     }
+    is_new(tasks, name)?;
     let shifted = |from: From| match from {
         From::Task(id) if id >= at => From::Task(TaskId(id.0 + 1)),
         other => other,

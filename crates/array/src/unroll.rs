@@ -32,6 +32,8 @@ pub struct Unfit {
     pub instance: String,
     /// Where.
     pub span: Option<Span>,
+    /// Where the message is too long: how many tokens of each input are left at its end.
+    pub left: Vec<usize>,
 }
 
 impl std::fmt::Display for Unfit {
@@ -141,8 +143,12 @@ impl<'n> Run<'n> {
             for variable in &actor.variables {
                 variables.push(run.memory.len());
                 let whole = variable.whole_initial();
-                let unfit =
-                    |(problem, _)| Unfit { problem, instance: instance.name.clone(), span: Some(variable.span) };
+                let unfit = |(problem, _)| Unfit {
+                    problem,
+                    instance: instance.name.clone(),
+                    span: Some(variable.span),
+                    left: Vec::new(),
+                };
                 run.place_value(&whole).map_err(unfit)?;
             }
             run.instances.push(Instance {
@@ -189,7 +195,7 @@ impl<'n> Run<'n> {
     }
 
     fn all(mut self, feeds: &[Feed]) -> Result<Tasks, Unfit> {
-        let bare = |problem: String| Unfit { problem, instance: String::new(), span: None };
+        let bare = |problem: String| Unfit { problem, instance: String::new(), span: None, left: Vec::new() };
         for (port, feed) in feeds.iter().enumerate() {
             let declared = &self.network.inputs[port];
             let (low, high) = scalar_bounds(declared.ty).ok_or_else(|| {
@@ -209,9 +215,7 @@ impl<'n> Run<'n> {
                 };
                 for fifo in self.boundary_in[port].clone() {
                     let ty = self.network.target_port(&self.network.connections[fifo]).ty;
-                    if ty != declared.ty {
-                        return Err(bare(format!("input `{}` is converted on its way to an actor", declared.name)));
-                    }
+                    let cell = self.converted(cell, (low, high), ty, &declared.name).map_err(bare)?;
                     self.fifos[fifo].push_back(cell);
                 }
             }
@@ -233,7 +237,10 @@ impl<'n> Run<'n> {
         for (port, fifos) in self.boundary_in.iter().enumerate() {
             if let Some(&fifo) = fifos.iter().find(|&&fifo| !self.fifos[fifo].is_empty()) {
                 let (name, n) = (&self.network.inputs[port].name, self.fifos[fifo].len());
-                return Err(bare(format!("{n} tokens of input `{name}` are left: the message has the wrong length")));
+                let left = |fifos: &Vec<usize>| fifos.iter().map(|&fifo| self.fifos[fifo].len()).min().unwrap_or(0);
+                let left = self.boundary_in.iter().map(left).collect();
+                let problem = format!("{n} tokens of input `{name}` are left: the message has the wrong length");
+                return Err(Unfit { left, ..bare(problem) });
             }
         }
         let mut outputs = Vec::new();
@@ -252,8 +259,33 @@ impl<'n> Run<'n> {
         Ok(tasks)
     }
 
+    /// A token of an input on its way to a port of another type: what may have to be cut goes through a task that does so.
+    fn converted(&mut self, cell: Cell, from: (i128, i128), to: Scalar, port: &str) -> Result<Cell, String> {
+        let (low, high) = scalar_bounds(to).ok_or_else(|| format!("{to} has no place on this machine"))?;
+        if low <= from.0 && from.1 <= high {
+            return Ok(cell);
+        }
+        self.task = TaskId(self.tasks.len() as u32);
+        let id = match to {
+            Scalar::Int(ty) => self.values.apply(Op::Wrap(ty), &[cell.id], self.task)?,
+            _ => return Err(format!("input `{port}` is converted to {to} on its way to an actor")),
+        };
+        let Some(from) = cell.from.filter(|_| self.values.constant(id).is_none()) else {
+            return Ok(Cell { id, from: None });
+        };
+        let task = self.task;
+        let n = self.tasks.len();
+        self.tasks.push(Task {
+            name: format!("{port}.convert#{n}"),
+            class: "convert".into(),
+            inputs: vec![Wire { value: cell.id, from }],
+            outputs: vec![id],
+        });
+        Ok(Cell { id, from: Some(From::Task(task)) })
+    }
+
     fn unfit(&self, instance: usize, (problem, span): Stop) -> Unfit {
-        Unfit { problem, instance: self.network.instances[instance].name.clone(), span }
+        Unfit { problem, instance: self.network.instances[instance].name.clone(), span, left: Vec::new() }
     }
 
     fn attempt(&mut self, at: usize) -> Result<bool, Unfit> {
@@ -367,7 +399,7 @@ impl<'n> Run<'n> {
                             let cell = match convert {
                                 Some(to) => {
                                     let id = self.load(cell);
-                                    Cell { id: self.convert(id, *to, place.span)?, from: None }
+                                    Cell { id: self.convert(id, *to, place.span)?, from: None }.of(self)
                                 }
                                 None => cell,
                             };
@@ -471,7 +503,7 @@ impl<'n> Run<'n> {
                     let mut cell = self.memory[from + n];
                     if let Some(ty) = convert {
                         let id = self.load(cell);
-                        cell = Cell { id: self.convert(id, *ty, source.span)?, from: None };
+                        cell = Cell { id: self.convert(id, *ty, source.span)?, from: None }.of(self);
                     }
                     self.store(to + n, cell);
                 }
@@ -507,7 +539,7 @@ impl<'n> Run<'n> {
                 let (at, ty) = (frame.at[variable.index()], frame.locals[variable.index()].ty.element);
                 let first = self.values.known(low);
                 let first = self.convert(first, ty, statement.span)?;
-                self.store(at, Cell { id: first, from: None });
+                self.store(at, Cell { id: first, from: None }.of(self));
                 loop {
                     self.step(statement.span)?;
                     self.statements(frame, body)?;
@@ -518,7 +550,7 @@ impl<'n> Run<'n> {
                     }
                     let next = self.values.known(now + 1);
                     let next = self.convert(next, ty, statement.span)?;
-                    self.store(at, Cell { id: next, from: None });
+                    self.store(at, Cell { id: next, from: None }.of(self));
                 }
             }
             StmtKind::Call { result, procedure, arguments } => {
@@ -559,7 +591,7 @@ impl<'n> Run<'n> {
             let [yes, no] = [0, 1].map(|way| ways[way].get(&at).copied().unwrap_or(old));
             let (yes, no) = (self.load(yes), self.load(no));
             let chosen = self.apply(Op::Select, &[id, yes, no], span)?;
-            self.store(at, Cell { id: chosen, from: None });
+            self.store(at, Cell { id: chosen, from: None }.of(self));
         }
         Ok(())
     }
@@ -576,7 +608,7 @@ impl<'n> Run<'n> {
                     let here = self.apply(Op::Compare(CompareOp::Equal), &[index, k_id], place.span)?;
                     let old = self.load(self.memory[at + k]);
                     let chosen = self.apply(Op::Select, &[here, new, old], place.span)?;
-                    self.store(at + k, Cell { id: chosen, from: None });
+                    self.store(at + k, Cell { id: chosen, from: None }.of(self));
                 }
             }
         }
@@ -656,7 +688,14 @@ impl<'n> Run<'n> {
     }
 
     fn apply(&mut self, op: Op, args: &[Id], span: Span) -> Result<Id, Stop> {
-        self.values.apply(op, args, self.task).map_err(|why| (why, Some(span)))
+        let id = self.values.apply(op, args, self.task).map_err(|why| (why, Some(span)))?;
+        // What it is made of inside another firing has not come here.
+        let node = self.values.node(id);
+        let is_here = node.task == Some(self.task) || self.values.constant(id).is_some();
+        match is_here || args.contains(&id) || self.reads.contains_key(&id) {
+            true => Ok(id),
+            false => self.values.plain(op, args, self.task).map_err(|why| (why, Some(span))),
+        }
     }
 
     fn convert(&mut self, id: Id, to: Scalar, span: Span) -> Result<Id, Stop> {
@@ -775,7 +814,9 @@ impl<'n> Run<'n> {
             }
             ExprKind::Call(procedure, arguments) => {
                 let cell = self.call(frame, *procedure, arguments, span)?;
-                cell.ok_or(("a procedure has no value".to_owned(), Some(span)))?.id
+                let cell = cell.ok_or(("a procedure has no value".to_owned(), Some(span)))?;
+                // What it was given it may give back.
+                self.load(cell)
             }
             ExprKind::Real(..)
             | ExprKind::IntToReal(..)

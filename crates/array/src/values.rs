@@ -212,9 +212,18 @@ impl Values {
             let value = self.evaluate(op, &all)?;
             return Ok(self.known(value));
         }
-        if let Some(simple) = self.simplified(op, args) {
-            return Ok(simple);
+        match self.simplified(op, args) {
+            Some(simple) => Ok(simple),
+            None => self.plain(op, args, task),
         }
+    }
+
+    /// The same, where nothing is taken for it that is there already.
+    ///
+    /// # Errors
+    ///
+    /// As [`Values::apply`].
+    pub fn plain(&mut self, op: Op, args: &[Id], task: TaskId) -> Result<Id, Why> {
         let (low, high) = self.range(op, args)?;
         if low == high {
             return Ok(self.known(low));

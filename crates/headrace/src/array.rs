@@ -206,10 +206,10 @@ pub fn expected(network: &Arc<Network>, messages: &[Message]) -> Result<Vec<Mess
 }
 
 fn decode(token: &[u8], ty: Scalar) -> i128 {
-    let raw = token.iter().take(8).rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
+    let raw = token.iter().take(16).rev().fold(0u128, |word, byte| word << 8 | u128::from(*byte)) as i128;
     match ty {
-        Scalar::Int(int) => wrap(i128::from(raw), int),
-        _ => i128::from(raw),
+        Scalar::Int(int) => wrap(raw, int),
+        _ => raw,
     }
 }
 
@@ -220,6 +220,29 @@ fn decode(token: &[u8], ty: Scalar) -> i128 {
 /// It cannot be unrolled: the diagnostic says where and why.
 pub fn tasks(network: &Network, shape: &Shape) -> Result<Tasks> {
     unroll(network, &shape.feeds).map_err(|unfit| refused(&unfit))
+}
+
+/// The same with a shape that may be longer than what the network takes: what would be left at the end is not sent. The shape
+/// that remains comes with the tasks.
+///
+/// # Errors
+///
+/// As [`tasks`].
+pub fn tasks_of_what_is_taken(network: &Network, shape: &Shape) -> Result<(Shape, Tasks)> {
+    let mut shape = shape.clone();
+    let unfit = match unroll(network, &shape.feeds) {
+        Ok(tasks) => return Ok((shape, tasks)),
+        Err(unfit) if unfit.left.is_empty() => return Err(refused(&unfit)),
+        Err(unfit) => unfit,
+    };
+    for (feed, left) in shape.feeds.iter_mut().zip(&unfit.left) {
+        match feed {
+            Feed::Known(tokens) => tokens.truncate(tokens.len() - left),
+            Feed::Data(n) => *n -= left,
+        }
+    }
+    let tasks = tasks(network, &shape)?;
+    Ok((shape, tasks))
 }
 
 fn refused(unfit: &Unfit) -> Error {

@@ -14,6 +14,7 @@ pub mod differential;
 pub mod generate;
 pub mod hardware;
 pub mod lowered;
+pub mod mapped;
 pub mod peers;
 pub mod printed;
 pub mod rng;

@@ -56,6 +56,29 @@ struct Made {
     comes: Vec<(u8, u32)>,
 }
 
+impl Made {
+    /// Words that it makes or takes.
+    fn own(&self) -> BTreeSet<u32> {
+        let made = self.groups.iter().flat_map(|group| &group.slots).filter_map(|slot| slot.to);
+        made.chain(self.comes.iter().map(|(_, word)| *word)).collect()
+    }
+
+    /// Whether it needs no words but its own and parameters, and uses all words that it takes.
+    fn is_closed(&self, kinds: &[Kind]) -> bool {
+        let own = self.own();
+        let words = self.groups.iter().flat_map(|group| &group.slots).flat_map(|slot| [slot.a, slot.b]);
+        let used: BTreeSet<u32> = words
+            .filter_map(|word| match word {
+                Word::Of(word) => Some(word),
+                Word::Known(_) => None,
+            })
+            .collect();
+        let is_parameter = |word: &u32| matches!(kinds[*word as usize], Kind::Parameter(_));
+        used.iter().all(|word| own.contains(word) || is_parameter(word))
+            && self.comes.iter().all(|(_, word)| used.contains(word))
+    }
+}
+
 /// A piece of a program.
 #[derive(Clone)]
 enum Block {
@@ -423,9 +446,22 @@ impl<'d> Maker<'d> {
         let (mut maker, mut trial) = (self.clone(), lowered.clone());
         let mut first: Option<(Made, Vec<Turn>)> = None;
         let mut parameters = Vec::new();
+        // What others on this processor need has to be kept for each turn, and what was there before differs from turn to turn.
+        let tasks = &self.design.tasks;
+        let inputs = &tasks.tasks[task.index()].inputs;
+        let others = self.design.cores[self.core].tasks.iter().filter(|other| **other != task);
+        let elsewhere: BTreeSet<Id> =
+            others.flat_map(|other| &tasks.tasks[other.index()].inputs).map(|wire| wire.value).collect();
+        let stays = parts.iter().flatten().any(|&output| self.orders.stays(task, output, self.core));
+        if stays || inputs.iter().any(|wire| elsewhere.contains(&wire.value)) {
+            return Ok(None);
+        }
         let mut is_alike = true;
         for outputs in parts {
             let made = maker.part(&mut trial, task, message, outputs)?;
+            if !made.is_closed(&trial.kinds) {
+                return Ok(None);
+            }
             let (shape, own) = canonical(&made, &trial.kinds);
             match &first {
                 None => first = Some((made, shape)),
@@ -667,11 +703,7 @@ impl<'l> Writer<'l> {
             .iter()
             .map(|blocks| {
                 let made = blocks.iter().map(|(Block::Once(made) | Block::Turns(made, _))| made);
-                made.flat_map(|made| {
-                    let slots = made.groups.iter().flat_map(|group| &group.slots).filter_map(|slot| slot.to);
-                    slots.chain(made.comes.iter().map(|(_, word)| *word)).collect::<Vec<_>>()
-                })
-                .collect()
+                made.flat_map(Made::own).collect()
             })
             .collect();
         let mut block = 0;
@@ -900,6 +932,9 @@ impl<'l> Writer<'l> {
                 Block::Once(made) => (made, 1),
                 Block::Turns(made, turns) => (made, turns.len()),
             };
+            if !made.is_closed(&self.lowered.kinds) {
+                return Err("what its parts need of each other has no place in an endless program".into());
+            }
             let (shape, parameters) = canonical(made, &self.lowered.kinds);
             if !parameters.is_empty() {
                 return Err("what differs from turn to turn has no place in an endless program".into());

@@ -369,7 +369,18 @@ impl Lowered {
                     }
                 }
                 None if n == 1 && args[0].0.len() == 1 && args[1].0.len() == 1 => {
-                    let shifted = vec![self.operation(Opcode::Shl, args[0].0[0], args[1].0[0])];
+                    let mut shifted = vec![self.operation(Opcode::Shl, args[0].0[0], args[1].0[0])];
+                    if args[1].1 {
+                        // A negative count goes the other way.
+                        let back = self.operation(Opcode::Sub, Word::Known(0), args[1].0[0]);
+                        let op = if args[0].1 { Opcode::Asr } else { Opcode::Shr };
+                        let right = self.operation(op, args[0].0[0], back);
+                        let sign = Word::Known(u64::from(self.bits - 1));
+                        let is_negative = self.operation(Opcode::Asr, args[1].0[0], sign);
+                        let both = self.operation(Opcode::Xor, right, shifted[0]);
+                        let chosen = self.operation(Opcode::And, both, is_negative);
+                        shifted = vec![self.operation(Opcode::Xor, chosen, shifted[0])];
+                    }
                     self.wrapped(&(shifted, false), ty.width, ty.signed, n)
                 }
                 None => return Err("a shift of several words by what is not known has no instructions here".into()),

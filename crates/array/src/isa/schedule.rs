@@ -70,6 +70,18 @@ enum Mode {
     Store,
 }
 
+/// How instructions are chosen among those that can be issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Choice {
+    /// The one with the longest way to the end.
+    LongestWay,
+    /// As they come, which takes less memory.
+    AsTheyCome,
+    /// As they come, and none takes a pointer or a flag before all that stand in front of it are done. What takes one stands in
+    /// front of what uses it, so that no more of them are in use than one use needs: this order is always found.
+    OneByOne,
+}
+
 /// The order of a part's instructions: by the longest way to the end, or (`lean`) as they come, which takes less memory.
 ///
 /// # Errors
@@ -84,10 +96,10 @@ pub fn schedule(
 ) -> Result<Vec<Issue>, String> {
     // Words that must go to memory, for else instructions would wait for each other: as few as are found to be enough.
     let mut stored: BTreeSet<u32> = BTreeSet::new();
-    let mut lean = lean;
+    let mut choice = if lean { Choice::AsTheyCome } else { Choice::LongestWay };
     loop {
         let kept = past.clone();
-        match order(part, kinds, machine, past, &stored, lean) {
+        match order(part, kinds, machine, past, &stored, choice) {
             Ok(issues) => return Ok(issues),
             Err(Stuck::On(words)) if words.iter().any(|word| !stored.contains(word)) => {
                 *past = kept;
@@ -95,10 +107,32 @@ pub fn schedule(
             }
             Err(Stuck::On(_)) => return Err("instructions wait for each other".into()),
             // One lookup after the other needs the fewest.
-            Err(Stuck::Registers) if !lean => (*past, lean) = (kept, true),
-            Err(Stuck::Registers) => return Err("there are too few pointers or flags".into()),
+            Err(Stuck::Registers) if choice == Choice::LongestWay => (*past, choice) = (kept, Choice::AsTheyCome),
+            Err(Stuck::Registers) if choice == Choice::AsTheyCome => {
+                // Words in memory keep nobody waiting for the order in which they come.
+                stored.extend(part.comes.iter().map(|(_, word)| *word));
+                (*past, choice) = (kept, Choice::OneByOne);
+            }
+            // Registers are enough in this order.
+            Err(Stuck::Registers) => return Err("a word is needed that nothing makes".into()),
         }
     }
+}
+
+/// Groups in an order in which what takes a pointer or a flag stands right in front of the first that uses it.
+fn sunk(groups: &[Group], kinds: &[Kind]) -> Vec<Group> {
+    let is_register = |word: &u32| matches!(kinds[*word as usize], Kind::Pointer | Kind::Flag);
+    let mut waiting: BTreeMap<u32, Group> = BTreeMap::new();
+    let mut all = Vec::new();
+    for group in groups {
+        let used = group.slots.iter().flat_map(|slot| operands(slot).chain(slot.condition.map(|(flag, _)| flag)));
+        all.extend(used.filter(is_register).filter_map(|word| waiting.remove(&word)).collect::<Vec<_>>());
+        match group.slots[..] {
+            [Slot { to: Some(word), .. }] if is_register(&word) => _ = waiting.insert(word, group.clone()),
+            _ => all.push(group.clone()),
+        }
+    }
+    all
 }
 
 /// Why there is no order.
@@ -122,9 +156,10 @@ fn order(
     machine: &Machine,
     past: &mut Past,
     stored: &BTreeSet<u32>,
-    lean: bool,
+    choice: Choice,
 ) -> Result<Vec<Issue>, Stuck> {
-    let mut groups = part.groups.clone();
+    let mut groups = if choice == Choice::OneByOne { sunk(&part.groups, kinds) } else { part.groups.clone() };
+    let n_own = groups.len();
     // Who uses each word that comes in.
     let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (at, group) in groups.iter().enumerate() {
@@ -249,7 +284,7 @@ fn order(
         words.sort_by_key(|word| groups[takers[word]].slots.iter().all(|slot| slot.links != 0));
         return Err(Stuck::On(words));
     }
-    if lean {
+    if choice != Choice::LongestWay {
         // As they come: those that are stored as they are needed.
         let first_use = |at: usize| {
             groups[at]
@@ -261,8 +296,7 @@ fn order(
                 .copied()
                 .min()
         };
-        let rank =
-            |at: usize| if at < part.groups.len() { 2 * at as u64 + 1 } else { 2 * first_use(at).unwrap_or(at) as u64 };
+        let rank = |at: usize| if at < n_own { 2 * at as u64 + 1 } else { 2 * first_use(at).unwrap_or(at) as u64 };
         way = (0..n).map(|at| u64::MAX / 2 - rank(at)).collect();
     }
     let mut waits: Vec<usize> = before.iter().map(BTreeSet::len).collect();
@@ -283,9 +317,18 @@ fn order(
     let mut last_result: Option<u32> = None;
     let mut now = past.now;
     let mut idle = 0u64;
-    let mut n_idle = 0;
+    // Groups in front of this one are issued.
+    let mut n_done = 0;
+    let mut is_issued = vec![false; n];
     while !ready.is_empty() {
         let fits = |&(_, at): &(std::cmp::Reverse<u64>, usize)| -> Option<Vec<[Operand; 2]>> {
+            let takes_register = || {
+                let mut words = groups[at].slots.iter().filter_map(|slot| slot.to);
+                words.any(|word| matches!(kinds[word as usize], Kind::Pointer | Kind::Flag))
+            };
+            if choice == Choice::OneByOne && at > n_done && at < n_own && takes_register() {
+                return None;
+            }
             let mut all = Vec::new();
             let mut bypass = last_result;
             let mut here: HashMap<u32, u64> = HashMap::new();
@@ -338,9 +381,8 @@ fn order(
                             bypass = Some(word);
                         }
                     }
-                    // Where it is nobody's result, what was there before is gone.
-                    _ if slot.condition.is_none() => bypass = None,
-                    _ => {}
+                    // Where it is nobody's result, what was there before is gone, or may be.
+                    _ => bypass = None,
                 }
                 all.push(places);
             }
@@ -350,7 +392,6 @@ fn order(
         let Some((entry, places)) = chosen else {
             now += 1;
             idle += 1;
-            n_idle += 1;
             if idle > 64 {
                 return Err(Stuck::Registers);
             }
@@ -358,6 +399,8 @@ fn order(
         };
         ready.remove(&entry);
         let at = entry.1;
+        is_issued[at] = true;
+        n_done += is_issued[n_done..].iter().take_while(|it| **it).count();
         for (slot, operands_here) in groups[at].slots.clone().into_iter().zip(places) {
             let mut register = None;
             match slot.to.map(|word| (word, kinds[word as usize])) {
@@ -378,10 +421,9 @@ fn order(
             if let Some(word) = slot.to {
                 past.when.insert(word, now);
             }
-            last_result = match (slot.to.map(|word| kinds[word as usize]), slot.condition) {
-                (Some(Kind::Result | Kind::Input(_)), _) => slot.to,
-                (_, None) => None,
-                _ => last_result,
+            last_result = match slot.to.map(|word| kinds[word as usize]) {
+                Some(Kind::Result | Kind::Input(_)) => slot.to,
+                _ => None,
             };
             issues.push(Issue { nops: idle.min(255) as u8, slot, operands: operands_here, register, condition });
             idle = 0;
@@ -394,7 +436,6 @@ fn order(
             }
         }
     }
-    let _ = n_idle;
     past.now = now;
     Ok(issues)
 }

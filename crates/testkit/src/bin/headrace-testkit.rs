@@ -11,9 +11,9 @@ use headrace_testkit::differential::native::Native;
 use headrace_testkit::differential::program;
 use headrace_testkit::differential::supervise;
 use headrace_testkit::generate::{Cuts, Knobs, generate};
-use headrace_testkit::peers;
 use headrace_testkit::printed::{self, campaign, names};
 use headrace_testkit::taint;
+use headrace_testkit::{mapped, peers};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -53,6 +53,10 @@ usage: headrace-testkit COMMAND
     --into FILE            a document that gets a table of all results there are, between its marks
     --random N             as many random networks against the interpreter, in the place of the library
     --seed S               of the first one (default 0)
+  mapped [OPTIONS]         random networks on an array of small processors, simulated, against the interpreter
+    --cases N              networks that can be mapped (default 10000)
+    --seed S               of the first network that is tried (default 0)
+    --seconds S            begins no further one after so long
   sanitize [OPTIONS]       the same as differential --sanitize --cases 200
   peers [PRIMITIVE…] [OPTIONS]   every operation of the crypto library against independent implementations
     --messages N           random messages for each operation and variant (default 10000)
@@ -99,6 +103,7 @@ fn main() -> ExitCode {
         ["ir", rest @ ..] => Options::parse(rest).and_then(|options| options.ir()),
         ["automata", rest @ ..] => automata(rest),
         ["sanitize", rest @ ..] => Options::parse(rest).and_then(|options| options.sanitized().differential()),
+        ["mapped", rest @ ..] => on_an_array(rest),
         ["names", "--on", targets] => names_on(targets),
         ["names", "--write", dir] => write_names(Path::new(dir)),
         ["differential", rest @ ..] => Options::parse(rest).and_then(|options| options.differential()),
@@ -167,6 +172,38 @@ fn automata(words: &[&str]) -> Result<ExitCode, String> {
     };
     let thread = std::thread::Builder::new().stack_size(1 << 29).spawn(compare).map_err(|error| error.to_string())?;
     thread.join().map_err(|_| "the comparison ended by itself".to_owned())?
+}
+
+/// Random networks on an array; one after the other, as each takes milliseconds.
+fn on_an_array(words: &[&str]) -> Result<ExitCode, String> {
+    let (mut cases, mut first, mut limit) = (10_000, 0, None);
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        match word {
+            "--cases" => cases = number::<u64>(value()?)?,
+            "--seed" => first = number::<u64>(value()?)?,
+            "--seconds" => limit = Some(time(value()?, 1.0)?),
+            _ => return Err(format!("unknown option {word}\n{USAGE}")),
+        }
+    }
+    let machine = mapped::roomy()?;
+    let began = Instant::now();
+    let (mut n_mapped, mut n_failed, mut seed) = (0, 0, first);
+    let end = first.saturating_add(cases.saturating_mul(mapped::TRIES));
+    while n_mapped < cases && seed < end && limit.is_none_or(|limit| began.elapsed() < limit) {
+        match mapped::random_case(seed, &machine) {
+            Ok(was_mapped) => n_mapped += u64::from(was_mapped),
+            Err(why) => {
+                n_failed += 1;
+                println!("seed {seed}: {why}");
+            }
+        }
+        seed += 1;
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    println!("{} networks, {n_mapped} mapped and right, {n_failed} failed ({seconds:.0} s)", seed - first);
+    Ok(if n_failed == 0 && n_mapped > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn random_automata(seed: u64, cases: u64) -> Result<ExitCode, String> {

@@ -378,7 +378,8 @@ impl ActorBuilder<'_, '_> {
             self.members.push(doc);
         }
         for _ in 0..self.b.rng.weighted(&[70, 20, 10]) {
-            let frame = Frame { random_guard: self.b.rng.chance(30), ..Frame::default() };
+            let random_guard = self.b.rng.chance(30) && !self.b.knobs.steady;
+            let frame = Frame { random_guard, ..Frame::default() };
             let doc = self.action(&Vec::new(), &frame, "", true).doc;
             self.members.push(doc);
         }
@@ -443,7 +444,7 @@ impl ActorBuilder<'_, '_> {
                 self.schedule(n_states)
             }
             _ => {
-                let rule = if self.b.rng.chance(60) { Rule::Same } else { Rule::Selected };
+                let rule = if self.b.rng.chance(60) || self.b.knobs.steady { Rule::Same } else { Rule::Selected };
                 self.group(rule);
                 self.regexp()
             }
@@ -466,19 +467,25 @@ impl ActorBuilder<'_, '_> {
 
     fn draw_rule(&mut self) -> Rule {
         let burst = if self.slim { 0 } else { 15 };
-        [Rule::Same, Rule::Selected, Rule::Modes, Rule::Burst][self.b.rng.weighted(&[45, 22, 18, burst])]
+        let selected = if self.b.knobs.steady { 0 } else { 22 };
+        [Rule::Same, Rule::Selected, Rule::Modes, Rule::Burst][self.b.rng.weighted(&[45, selected, 18, burst])]
     }
 
     fn group(&mut self, rule: Rule) {
         let tag = self.b.name("a");
         let mut frames: Vec<(Demand, Frame)> = Vec::new();
-        let n = if self.spec.relay { 1 } else { 1 + self.b.rng.weighted(&[30, 35, 25, 10]) };
+        let steady = self.b.knobs.steady;
+        let n = if self.spec.relay || steady && rule == Rule::Same {
+            1
+        } else {
+            1 + self.b.rng.weighted(&[30, 35, 25, 10])
+        };
         match rule {
             Rule::Same => {
                 let demand = self.demand();
                 for i in 0..n {
                     // The last one is mostly unguarded, so that something fires.
-                    let random_guard = i + 1 < n || (self.b.rng.chance(12) && !self.spec.relay);
+                    let random_guard = i + 1 < n || (self.b.rng.chance(12) && !self.spec.relay && !steady);
                     frames.push((demand.clone(), Frame { random_guard, ..Frame::default() }));
                 }
             }
@@ -502,17 +509,19 @@ impl ActorBuilder<'_, '_> {
                 for i in 0..n {
                     let demand = self.demand();
                     let guards = vec![format!("{mode} = {i}")];
-                    let load = Some((mode.clone(), n as i64));
-                    frames.push((demand, Frame { guards, load, ..Frame::default() }));
+                    let load = (!steady).then(|| (mode.clone(), n as i64));
+                    let next = format!("{mode} := {};", (i + 1) % n);
+                    let epilogue = if steady { vec![next] } else { Vec::new() };
+                    frames.push((demand, Frame { guards, load, epilogue, ..Frame::default() }));
                 }
             }
             Rule::Burst => {
                 let left = self.protected("left", Scalar::uint(8), 0, Some((0, 5)));
                 let demand = self.demand();
-                frames.push((
-                    demand,
-                    Frame { guards: vec![format!("{left} = 0")], load: Some((left.clone(), 6)), ..Frame::default() },
-                ));
+                let load = (!steady).then(|| (left.clone(), 6));
+                let epilogue = if steady { vec![format!("{left} := {};", self.b.rng.range(0, 5))] } else { Vec::new() };
+                frames
+                    .push((demand, Frame { guards: vec![format!("{left} = 0")], load, epilogue, ..Frame::default() }));
                 frames.push((
                     Vec::new(),
                     Frame {
@@ -612,6 +621,7 @@ impl ActorBuilder<'_, '_> {
             body.extend([Doc::text(format!("{name} := ")), Doc::Expr(e), Doc::text(";"), Doc::Line]);
         }
         if let (Some(left), false, false) = (self.aside.clone(), demand.is_empty(), tag.is_empty())
+            && !self.b.knobs.steady
             && self.b.rng.chance(40)
         {
             self.b.budget = self.b.budget.max(4);

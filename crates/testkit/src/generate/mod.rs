@@ -48,6 +48,8 @@ pub struct Knobs {
     pub shorter_lists: bool,
     /// Locals may have the name of a state variable.
     pub shadowing: bool,
+    /// Which action fires depends on no token: actors are static or go through phases that are known beforehand.
+    pub steady: bool,
 }
 
 impl Default for Knobs {
@@ -63,6 +65,7 @@ impl Default for Knobs {
             prints: true,
             shorter_lists: true,
             shadowing: true,
+            steady: false,
         }
     }
 }

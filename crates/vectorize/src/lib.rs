@@ -6,10 +6,14 @@
 //! | `blocks` | iterations that work on registers of 128 bits, a block of a cipher in each |
 //! | `carried_reads` | tokens of the iteration before that an iteration reads |
 //! | `selection` | loops with the instructions of machines in the place of what these compute |
+//! | `single_iteration` | transitions as loops of one iteration |
+//! | `staged` | transitions of which a part is one |
 
 pub mod blocks;
 pub mod carried_reads;
 pub mod selection;
+pub mod single_iteration;
+pub mod staged;
 
 /// Why a loop cannot be done in some way, for readers.
 #[derive(Clone, Debug, PartialEq, Eq)]

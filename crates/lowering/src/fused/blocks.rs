@@ -15,7 +15,7 @@ use headrace_program::{
     VectorStmt,
 };
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Carry, Loop, NodeId, Op};
+use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId, Op};
 use headrace_vectorize::NotApplicable;
 use headrace_vectorize::blocks::{BYTES, Block, Chain, Operand, Plan, WORDS};
 use headrace_vectorize::selection::{MOST_NODES, instructions, selected};
@@ -81,24 +81,9 @@ impl Fused<'_> {
         building: &mut Building,
         functions: &mut Functions,
     ) -> Result<ForFeatures, NotApplicable> {
-        possible(plan, bits)?;
+        self.possible(plan, bits)?;
         let values = Values { graph: &plan.graph, objects: &plan.body.objects };
-        let mut printer = BlockCode {
-            code: KernelCode::new(self, building, values, None),
-            fused: self,
-            plan,
-            descriptions: instructions(),
-            bits,
-            features: registers::features(bits).iter().map(|&name| name.to_owned()).collect(),
-            narrow: FxHashMap::default(),
-            fixed: FxHashMap::default(),
-            counters: Vec::new(),
-            chains: Vec::new(),
-            words: Vec::new(),
-            delays: Vec::new(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-        };
+        let mut printer = BlockCode::new(self, KernelCode::new(self, building, values, None), plan, bits);
         printer.function()?;
         let BlockCode { code, features, .. } = printer;
         let KernelCode { mut f, building, .. } = code;
@@ -108,6 +93,48 @@ impl Fused<'_> {
         let about = "runs iterations of a loop, a block in each 128 bits of a register";
         let iterations = functions.add(building, f, "blocks", about, None);
         Ok(ForFeatures { features, iterations, not_first: plan.reads_before() })
+    }
+
+    /// A function that does what a loop of one iteration does, which has more ports than the network: it takes the context, and an
+    /// array if bytes are given in one.
+    ///
+    /// # Errors
+    ///
+    /// What is no block in it, or that it has nothing that instructions do.
+    pub(super) fn one_iteration(
+        &self,
+        body: &Loop,
+        more: MorePorts,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Result<(FeatureSetId, FunctionId), NotApplicable> {
+        let selected = selected(body).ok_or_else(|| NotApplicable("no instruction does any of it".into()))?;
+        let plan = Plan::new(&selected.body)?;
+        self.possible(&plan, 128)?;
+        if plan.reads_before() {
+            return Err(NotApplicable("there is no iteration before".into()));
+        }
+        let values = Values { graph: &plan.graph, objects: &plan.body.objects };
+        let mut printer = BlockCode::new(self, KernelCode::new(self, building, values, None), &plan, 128);
+        printer.single(more)?;
+        let BlockCode { code, features, .. } = printer;
+        let KernelCode { mut f, building, .. } = code;
+        let set = FeatureSet { architecture: ARCHITECTURE, names: features.into_iter().collect() };
+        let features = building.features(set);
+        f.features = Some(features);
+        let about = "does what a transition does, with blocks in registers";
+        Ok((features, functions.add(building, f, "block", about, None)))
+    }
+
+    /// Whether what is here can do all that a plan has.
+    fn possible(&self, plan: &Plan<'_>, bits: u32) -> Result<(), NotApplicable> {
+        let lives = |object: ObjectId| self.fields.objects.get(object.0 as usize).is_some_and(Option::is_some);
+        let kept = plan.chains.iter().chain(&plan.delays).map(|chain| chain.object);
+        let kept = kept.chain(plan.words.iter().flat_map(|words| words.places.iter().flatten().map(|place| place.0)));
+        if !kept.chain(plan.body.carried.iter().map(|one| one.object)).all(lives) {
+            return Err(NotApplicable("what goes from iteration to iteration is kept nowhere".into()));
+        }
+        possible(plan, bits)
     }
 }
 
@@ -147,8 +174,19 @@ struct Counter {
     next: VariableId,
 }
 
+/// Ports that a transition has beyond those of the network, where it is a loop of one iteration.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MorePorts {
+    /// Bytes that come in an array that the function is given; 0: none do.
+    pub given: u32,
+    /// Where bytes begin that are stored to objects.
+    pub stored: Vec<(ObjectId, usize)>,
+}
+
 struct BlockCode<'c, 'a, 'b> {
     code: KernelCode<'a, 'b>,
+    /// It is one iteration, with these ports, and the array that is given.
+    more: Option<(MorePorts, Option<VariableId>)>,
     fused: &'c Fused<'c>,
     plan: &'a Plan<'a>,
     descriptions: &'static [Description],
@@ -183,7 +221,27 @@ enum Tokens<'t> {
     Padded(&'t [Option<VariableId>], &'t [Option<VariableId>]),
 }
 
-impl BlockCode<'_, '_, '_> {
+impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
+    fn new(fused: &'c Fused<'c>, code: KernelCode<'a, 'b>, plan: &'a Plan<'a>, bits: u32) -> Self {
+        BlockCode {
+            code,
+            more: None,
+            fused,
+            plan,
+            descriptions: instructions(),
+            bits,
+            features: registers::features(bits).iter().map(|&name| name.to_owned()).collect(),
+            narrow: FxHashMap::default(),
+            fixed: FxHashMap::default(),
+            counters: Vec::new(),
+            chains: Vec::new(),
+            words: Vec::new(),
+            delays: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+
     /// Iterations in a register.
     fn iterations(&self) -> u32 {
         self.bits / 128
@@ -209,19 +267,7 @@ impl BlockCode<'_, '_, '_> {
         let all = self.code.f.read(n);
         let all = self.code.f.named("all", all);
         let ends = self.counters(&all);
-        self.carried_registers();
-        for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
-            match block {
-                Block::Invariant(node) => {
-                    let narrow = self.narrow(*node)?;
-                    let wide = self.widened("fixed", narrow);
-                    self.fixed.insert(Fixed::Block(number), wide);
-                }
-                Block::Shuffle { bytes, .. } => _ = self.bytes("order", order(bytes)),
-                Block::Not(_) => _ = self.bytes("ones", vec![0xff; BYTES]),
-                _ => {}
-            }
-        }
+        self.prepare()?;
         let groups = match (plan.is_chained() || !plan.delays.is_empty(), self.bits) {
             (true, _) => &[1],
             (false, 128) => GROUPS,
@@ -242,6 +288,52 @@ impl BlockCode<'_, '_, '_> {
             self.rest(n)?;
         }
         self.ends(&ends);
+        Ok(())
+    }
+
+    /// One iteration.
+    fn single(&mut self, more: MorePorts) -> Result<(), NotApplicable> {
+        let body = self.plan.body;
+        let fields = &self.fused.fields;
+        let given = (more.given > 0).then(|| self.code.f.reference("given", Type::U8, more.given, false));
+        self.more = Some((more, given));
+        let (inputs, outputs) = (fields.inputs.len(), fields.outputs.len());
+        self.inputs = super::loops::cursors(&mut self.code, "in", &body.consumes[..inputs], |code, port| {
+            code.index(fields.inputs[port].first)
+        });
+        self.outputs = super::loops::cursors(&mut self.code, "out", &body.produces[..outputs], |code, port| {
+            let buffer = &fields.outputs[port];
+            code.index(buffer.first).plus(code.index(buffer.there))
+        });
+        let ends = self.counters(&Expr::u32(1));
+        self.prepare()?;
+        self.group(1, Tokens::AtCursors)?;
+        for (&cursor, &(tokens, _)) in self.inputs.clone().iter().zip(&body.consumes) {
+            if let Some(cursor) = cursor {
+                let next = self.code.f.read(cursor).plus(Expr::u32(tokens as u32));
+                self.code.f.assign(cursor, next);
+            }
+        }
+        self.ends(&ends);
+        Ok(())
+    }
+
+    /// Registers that hold the same in all iterations, and those that go on from one to the next.
+    fn prepare(&mut self) -> Result<(), NotApplicable> {
+        let plan = self.plan;
+        self.carried_registers();
+        for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
+            match block {
+                Block::Invariant(node) => {
+                    let narrow = self.narrow(*node)?;
+                    let wide = self.widened("fixed", narrow);
+                    self.fixed.insert(Fixed::Block(number), wide);
+                }
+                Block::Shuffle { bytes, .. } => _ = self.bytes("order", order(bytes)),
+                Block::Not(_) => _ = self.bytes("ones", vec![0xff; BYTES]),
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -633,6 +725,11 @@ impl BlockCode<'_, '_, '_> {
     fn load(&mut self, to: VariableId, port: usize, first: i64, turn: u32, tokens: Tokens<'_>) {
         let row = self.plan.body.consumes[port].0 as i64;
         let at = row * i64::from(turn * self.iterations()) + first;
+        if port >= self.fused.fields.inputs.len() {
+            let Some((_, Some(given))) = self.more else { return };
+            let place = Place::variable(given);
+            return self.vector(VectorStmt::Load { to, place, index: Expr::u32(at as u32) });
+        }
         let (place, index) = match tokens {
             Tokens::Padded(arrays, _) => match arrays[port] {
                 Some(array) => (Place::variable(array), Expr::u32((at + self.before() as i64) as u32)),
@@ -653,6 +750,13 @@ impl BlockCode<'_, '_, '_> {
     fn store(&mut self, from: VariableId, port: usize, first: u64, turn: u32, tokens: Tokens<'_>) {
         let row = self.plan.body.produces[port].0;
         let at = Expr::u32((row * u64::from(turn * self.iterations()) + first) as u32);
+        if let Some(further) = port.checked_sub(self.fused.fields.outputs.len()) {
+            let stored = self.more.as_ref().and_then(|(more, _)| more.stored.get(further)).copied();
+            let Some((object, begin)) = stored else { return };
+            let Some(&Some(field)) = self.fused.fields.objects.get(object.0 as usize) else { return };
+            let place = self.code.field(field);
+            return self.vector(VectorStmt::Store { place, index: at.plus(Expr::u32(begin as u32)), from });
+        }
         let (place, index) = match tokens {
             Tokens::Padded(_, arrays) => match arrays[port] {
                 Some(array) => (Place::variable(array), at),

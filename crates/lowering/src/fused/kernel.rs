@@ -118,6 +118,8 @@ pub(super) struct KernelCode<'a, 'b> {
     loops: Vec<Label>,
     /// The value that was asked for.
     asked: Option<Value>,
+    /// Where values that are asked for go, if there are several: bytes of an array.
+    staged: Option<VariableId>,
     /// What is returned where an index is outside of its list.
     failed: Option<Expr>,
     /// An index may be.
@@ -153,6 +155,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             outputs: FxHashMap::default(),
             loops: Vec::new(),
             asked: None,
+            staged: None,
             failed,
             checks: false,
             repeats: false,
@@ -742,6 +745,12 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     fn write(&mut self, write: &Write) {
         match *write {
+            Write::One { place: Memory::Port(ASKED), index, value } if self.staged.is_some() => {
+                let value = self.clean(value).low.to(Type::U8);
+                if let Some(array) = self.staged {
+                    self.f.store(array, Expr::u32(index as u32), value);
+                }
+            }
             Write::One { place: Memory::Port(ASKED), value, .. } => {
                 let value = self.clean(value);
                 self.asked = Some(self.plain(value));
@@ -811,6 +820,15 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 Memory::Object(object) => self.store(object, Expr::u32((first + i) as u32), value),
             }
         }
+    }
+
+    /// Effects, and behind them bytes that are written down in an array of the function.
+    pub(super) fn effects_and_bytes(&mut self, effects: &[Effect], bytes: &[NodeId], array: VariableId) {
+        let outputs = (0..).zip(bytes).map(|(offset, &value)| Effect::Output { port: ASKED, offset, value });
+        let all: Vec<Effect> = effects.iter().cloned().chain(outputs).collect();
+        self.staged = Some(array);
+        self.effects(&all);
+        self.staged = None;
     }
 
     /// The value of a node behind effects: its words can be read more than once.

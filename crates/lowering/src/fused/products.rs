@@ -17,7 +17,8 @@ use super::{CONTEXT, Functions, Fused};
 use crate::building::Building;
 use headrace_boolean::bilinear::carryless::{Half, Op as Step, Plan, Prices, Program, best_plan};
 use headrace_program::{
-    Argument, CompareOp, Expr, FeatureSet, FunctionId, Place, Stmt, Type, VariableId, VectorOperand, VectorStmt,
+    Argument, CompareOp, Expr, FeatureSet, FeatureSetId, FunctionId, Place, Stmt, Type, VariableId, VectorOperand,
+    VectorStmt,
 };
 use headrace_transform::kernel::{Graph, Loop, NodeId, Object, ObjectId, Op};
 use headrace_transform::passes::distribute_recurrence::{
@@ -100,13 +101,53 @@ impl Fused<'_> {
         Ok(ForFeatures { features, iterations, not_first })
     }
 
+    /// A function that does a recurrence once, with elements that are added, where there is nothing else in a loop.
+    pub(super) fn product_once(
+        &self,
+        body: &Loop,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Option<(FeatureSetId, FunctionId)> {
+        let split = distribute_recurrence::PASS.tried(|| distribute_recurrence(body))?;
+        let (body, recurrence) = (&split.independent, &split.recurrence);
+        let Added::Elements(added) = &recurrence.added else { return None };
+        if !body.carried.is_empty() || !body.outputs.is_empty() {
+            return None;
+        }
+        let plan = best_plan(&recurrence.product, &Prices { reverse_bits: 5.0, ..Prices::default() }, true)?;
+        let mut graph = body.graph.clone();
+        let [x, a, h] =
+            [&recurrence.state, added, &recurrence.factor].map(|bytes| block_of(&mut graph, &body.objects, bytes));
+        let mut printer = Products {
+            code: KernelCode::new(self, building, Values { graph: &graph, objects: &body.objects }, None),
+            fused: self,
+            plan: &plan,
+            bits: 128,
+            constants: FxHashMap::default(),
+            before: Vec::new(),
+        };
+        let [x, a, h] = [("x", x), ("a", a), ("h", h)].map(|(name, id)| printer.set(name, id));
+        let sum = printer.code.f.register("sum", 128);
+        printer.code.of_registers("xor", 128, sum, &[x, a]).ok()?;
+        let result = printer.product(sum, h, 128).ok()?;
+        printer.store(result, &recurrence.state, &body.objects);
+        let Products { code, before, .. } = printer;
+        let KernelCode { mut f, building, .. } = code;
+        f.prepend(before);
+        let names = features(128).iter().map(|&name| name.to_owned()).collect();
+        let features = building.features(FeatureSet { architecture: ARCHITECTURE, names });
+        f.features = Some(features);
+        let about = "adds a block to a recurrence and multiplies";
+        Some((features, functions.add(building, f, "product", about, None)))
+    }
+
     /// A function that goes over the blocks of so many iterations.
     fn products(
         &self,
         split: &SplitLoop,
         tokens: Tokens,
         bits: u32,
-        features: headrace_program::FeatureSetId,
+        features: FeatureSetId,
         building: &mut Building,
         functions: &mut Functions,
     ) -> Result<FunctionId, NotApplicable> {

@@ -1,15 +1,19 @@
 //! A function for each state: decisions and transitions, and which state comes next.
 
+use super::blocks::MorePorts;
 use super::kernel::{KernelCode, Values};
 use super::{CONTEXT, DRY, FAILED, FULL, Functions, Fused, LEFT};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
-use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type};
-use headrace_transform::control::{Awaited, Step};
-use headrace_transform::kernel::{Effect, NodeId, Transition};
+use headrace_program::{Argument, CompareOp, Expr, ExprKind, FeatureSetId, FunctionId, Place, Stmt, Type};
+use headrace_transform::control::{Awaited, Step, once};
+use headrace_transform::kernel::{Effect, Loop, NodeId, ObjectId, Transition};
 use headrace_transform::passes::pass::BlockRef;
 use headrace_transform::passes::pipelines::{Demand, TRANSITION};
 use headrace_transform::statements::{independent_components, outputs_early};
+use headrace_vectorize::selection::MOST_NODES;
+use headrace_vectorize::single_iteration::{FEWEST_NODES, holding, stores_as_tokens};
+use headrace_vectorize::staged::{Source, Staged};
 
 /// What a decision gives where an index was outside of its list.
 const OUTSIDE: u32 = 2;
@@ -147,6 +151,57 @@ impl State<'_, '_, '_> {
         (self.functions.add(self.building, f, "transition", "what is done between two decisions", result), checks)
     }
 
+    /// A function that does the same on vector registers, where it does so on blocks, and what it needs of the machine.
+    fn on_registers(&mut self, transition: &Transition, effects: &[Effect]) -> Option<(FeatureSetId, FunctionId)> {
+        let fused = self.fused;
+        if let Some(body) = once(fused.automaton, fused.network, transition, effects) {
+            if !(FEWEST_NODES..=MOST_NODES).contains(&body.graph.len()) {
+                return None;
+            }
+            let mut one = |body: &Loop, stored: &[(ObjectId, usize)]| {
+                let more = MorePorts { given: 0, stored: stored.to_vec() };
+                fused.one_iteration(body, more, self.building, self.functions).ok()
+            };
+            // What reads elements only differs from iteration to iteration where these go on.
+            let turned = stores_as_tokens(&body);
+            let found = match &turned {
+                Some((turned, stored)) => one(turned, stored).or_else(|| one(&holding(turned)?, stored)),
+                None => one(&body, &[]),
+            };
+            return found.or_else(|| fused.product_once(&body, self.building, self.functions)).or_else(|| {
+                fused.one_iteration(&holding(&body)?, MorePorts::default(), self.building, self.functions).ok()
+            });
+        }
+        let width = |port: &headrace_ir::Port| port.ty.width();
+        let source = Source {
+            graph: &fused.automaton.graph,
+            objects: &fused.automaton.objects,
+            transition,
+            inputs: fused.network.inputs.iter().map(width).collect(),
+            outputs: fused.network.outputs.iter().map(width).collect(),
+        };
+        let Staged { first, bytes, body, stored } = source.staged(effects)?;
+        let more = MorePorts { given: bytes.len() as u32, stored };
+        let (features, long) = fused.one_iteration(&body, more, self.building, self.functions).ok()?;
+        let mut code = KernelCode::new(fused, self.building, Values::of(fused.automaton), None);
+        let fields = &fused.fields;
+        code.open(&first, &bytes, &|code, port| code.index(fields.inputs[port].first), &|code, port| {
+            code.index(fields.outputs[port].first).plus(code.index(fields.outputs[port].there))
+        });
+        let array = code.f.array("staged", Type::U8, bytes.len() as u32);
+        code.effects_and_bytes(&first, &bytes, array);
+        code.close();
+        let (context, given) = (Place::variable(CONTEXT), Place::variable(array));
+        code.f.call(None, long, vec![Argument::Reference(context), Argument::Reference(given)]);
+        if code.checks {
+            return None;
+        }
+        let KernelCode { mut f, .. } = code;
+        f.features = Some(features);
+        let about = "what is done between two decisions, with blocks in registers";
+        Some((features, self.functions.add(self.building, f, "staged", about, None)))
+    }
+
     fn transition(&mut self, transition: &Transition, target: usize, before: &[Effect]) {
         let fused = self.fused;
         for (port, &n) in transition.produces.iter().enumerate().filter(|(_, n)| **n > 0) {
@@ -159,7 +214,19 @@ impl State<'_, '_, '_> {
             for part in independent_components(&fused.automaton.graph, &fused.automaton.objects, &all) {
                 let (function, checks) = self.effects(&part, target);
                 if !checks {
-                    self.call(None, function);
+                    let variant = fused.vectors.then(|| self.on_registers(transition, &part)).flatten();
+                    let context = || vec![Argument::Reference(Place::variable(CONTEXT))];
+                    match variant {
+                        None => self.call(None, function),
+                        Some((features, variant)) => {
+                            let has = Expr { kind: ExprKind::Has(features), ty: Type::Bool };
+                            self.f.either(
+                                has,
+                                |f| f.call(None, variant, context()),
+                                |f| f.call(None, function, context()),
+                            );
+                        }
+                    }
                     continue;
                 }
                 let fine = self.f.scalar("fine", Type::Bool);

@@ -20,7 +20,6 @@ use headrace_vectorize::selection::{self, instructions, selected};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::sync::OnceLock;
 
 /// Loops of an automaton that are printed for machines, those that move most first; the others run iteration after
 /// iteration.

@@ -1,0 +1,285 @@
+//! Instruction selection for the part of a transition that has blocks: a transition as a short part in plain statements, and
+//! a long one as a loop of one iteration.
+//!
+//! What is short, and what reads or writes lists at places that are not known before, is done first. The bytes that what is
+//! long needs of it are written down side by side and come as tokens of one more port: then the long part is a loop over
+//! tokens and keys, and what it stores leaves as tokens too. Example: the mask of a block is taken from a table at a place
+//! that a counter tells, and the block is masked and enciphered.
+
+use crate::single_iteration::FEWEST_NODES;
+use headrace_transform::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Transition};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// Values that an effect may need and still be short.
+const SHORT: usize = 100;
+
+/// A transition in two parts.
+pub struct Staged {
+    /// Effects that come first.
+    pub first: Vec<Effect>,
+    /// Bytes that are written down after them.
+    pub bytes: Vec<NodeId>,
+    /// The others, as a loop of one iteration: the bytes are tokens of its last input port.
+    pub body: Loop,
+    /// Where bytes begin that leave on further output ports.
+    pub stored: Vec<(ObjectId, usize)>,
+}
+
+/// What a transition is made of.
+pub struct Source<'a> {
+    /// The values.
+    pub graph: &'a Graph,
+    /// What its objects are.
+    pub objects: &'a [Object],
+    /// What it consumes and produces.
+    pub transition: &'a Transition,
+    /// Bits of the tokens of each input port.
+    pub inputs: Vec<u32>,
+    /// Bits of the tokens of each output port.
+    pub outputs: Vec<u32>,
+}
+
+impl Source<'_> {
+    /// Effects of the transition in two parts, if one of them is long and needs bytes of the other.
+    pub fn staged(&self, effects: &[Effect]) -> Option<Staged> {
+        let graph = self.graph;
+        let is_plain = |effect: &Effect| match effect {
+            Effect::Store { index, .. } => graph.constant(*index).is_some(),
+            Effect::Output { .. } => true,
+            _ => false,
+        };
+        // Nothing that reads what others have stored comes after this.
+        let begin = effects.iter().rposition(|effect| !is_plain(effect)).map_or(0, |at| at + 1);
+        let is_long = |effect: &Effect| is_long(graph, effect);
+        let mut first = effects[..begin].to_vec();
+        if first.iter().any(is_long) {
+            return None;
+        }
+        let (long, short): (Vec<Effect>, Vec<Effect>) = effects[begin..].iter().cloned().partition(is_long);
+        let written: FxHashSet<(ObjectId, u128)> = short.iter().filter_map(|effect| place(graph, effect)).collect();
+        if long.is_empty() || long.iter().filter_map(|effect| place(graph, effect)).any(|at| written.contains(&at)) {
+            return None;
+        }
+        first.extend(short);
+        // Loads in loops and choices are not there any more behind them.
+        let loaded: FxHashSet<u32> = first
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Load { id, .. } => Some(*id),
+                _ => None,
+            })
+            .collect();
+        let known: FxHashSet<NodeId> = first
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Store { value, .. } | Effect::Output { value, .. } => Some(*value),
+                _ => None,
+            })
+            .filter(|&value| !matches!(graph.op(value), Op::Const(_) | Op::Input { .. }))
+            .collect();
+        let stored: FxHashSet<ObjectId> = effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Store { object, .. } => Some(*object),
+                _ => None,
+            })
+            .collect();
+        let is_byte = |id: NodeId| match graph.op(id) {
+            Op::Loaded(_) => true,
+            Op::Entry { object, index } => stored.contains(object) || graph.constant(*index).is_none(),
+            _ => known.contains(&id),
+        };
+        let mut bytes = FxHashSet::default();
+        let mut met = FxHashSet::default();
+        let mut open: Vec<NodeId> = long.iter().flat_map(Effect::uses).collect();
+        while let Some(id) = open.pop() {
+            if !met.insert(id) {
+                continue;
+            }
+            match is_byte(id) {
+                true => bytes.insert(id),
+                false => {
+                    open.extend(graph.op(id).operands());
+                    false
+                }
+            };
+        }
+        let is_there = |id: &NodeId| {
+            let there = !matches!(graph.op(*id), Op::Loaded(load) if !loaded.contains(load));
+            there && graph.width(*id) == 8
+        };
+        if bytes.is_empty() || !bytes.iter().all(is_there) || met.len() < FEWEST_NODES {
+            return None;
+        }
+        let mut bytes: Vec<NodeId> = bytes.into_iter().collect();
+        bytes.sort_unstable();
+        let (body, stored) = self.body(&long, &bytes)?;
+        Some(Staged { first, bytes, body, stored })
+    }
+
+    /// Effects as a loop of one iteration to which some values come as tokens, and where the bytes begin that it
+    /// stores.
+    fn body(&self, effects: &[Effect], bytes: &[NodeId]) -> Option<(Loop, Vec<(ObjectId, usize)>)> {
+        let (from, transition) = (self.graph, self.transition);
+        let mut graph = Graph::with_tables_of(from);
+        let mut consumes: Vec<(u64, u32)> = self.inputs.iter().map(|&width| (0, width)).collect();
+        let mut produces: Vec<(u64, u32)> = self.outputs.iter().map(|&width| (0, width)).collect();
+        let port = consumes.len() as u32;
+        consumes.push((bytes.len() as u64, 8));
+        let mut new: FxHashMap<NodeId, NodeId> =
+            bytes.iter().enumerate().map(|(at, &id)| (id, graph.input(port, at as i64, 8))).collect();
+        let mut open: Vec<NodeId> = effects.iter().flat_map(Effect::uses).collect();
+        while let Some(&id) = open.last() {
+            if new.contains_key(&id) {
+                open.pop();
+                continue;
+            }
+            let op = from.op(id);
+            let missing: Vec<NodeId> = op.operands().into_iter().filter(|operand| !new.contains_key(operand)).collect();
+            if !missing.is_empty() {
+                open.extend(missing);
+                continue;
+            }
+            if let Op::Input { port, .. } = op {
+                consumes[*port as usize].0 = transition.consumes[*port as usize];
+            }
+            let made = graph.copy(from, id, &new)?;
+            new.insert(id, made);
+        }
+        let mut outputs = Vec::new();
+        let mut stores: BTreeMap<(ObjectId, usize), NodeId> = BTreeMap::new();
+        for effect in effects {
+            match effect {
+                Effect::Output { port, offset, value } => {
+                    produces[*port as usize].0 += 1;
+                    outputs.push((*port, *offset, *new.get(value)?));
+                }
+                Effect::Store { object, index, value } => {
+                    let at = usize::try_from(from.constant(*index)?).ok()?;
+                    let kept = &self.objects[object.0 as usize];
+                    let twice = stores.insert((*object, at), *new.get(value)?).is_some();
+                    if twice || kept.width != 8 || !kept.persistent {
+                        return None;
+                    }
+                }
+                _ => return None,
+            }
+        }
+        if produces.iter().zip(&transition.produces).any(|(own, &all)| own.0 != 0 && own.0 != all) {
+            return None;
+        }
+        let mut stored: Vec<(ObjectId, usize)> = Vec::new();
+        for ((object, at), value) in stores {
+            let follows = |&(other, first): &(ObjectId, usize)| {
+                let n = produces.last().map_or(0, |port| port.0 as usize);
+                other == object && first + n == at
+            };
+            if !stored.last().is_some_and(follows) {
+                stored.push((object, at));
+                produces.push((0, 8));
+            }
+            let port = produces.len() - 1;
+            outputs.push((port as u32, produces[port].0, value));
+            produces[port].0 += 1;
+        }
+        let objects = self.objects.to_vec();
+        let body = Loop { graph, objects, consumes, produces, outputs, carried: Vec::new(), counters: Vec::new() };
+        Some((body, stored))
+    }
+}
+
+/// Whether an effect needs more values than are short.
+fn is_long(graph: &Graph, effect: &Effect) -> bool {
+    let mut met = FxHashSet::default();
+    let mut open = effect.uses();
+    while let Some(id) = open.pop().filter(|_| met.len() <= SHORT) {
+        if met.insert(id) {
+            open.extend(graph.op(id).operands());
+        }
+    }
+    met.len() > SHORT
+}
+
+/// The element that an effect writes, if it is known.
+fn place(graph: &Graph, effect: &Effect) -> Option<(ObjectId, u128)> {
+    match effect {
+        Effect::Store { object, index, .. } => Some((*object, graph.constant(*index)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: ObjectId = ObjectId(0);
+    const MADE: ObjectId = ObjectId(1);
+
+    /// A token, masked with a byte of a list, goes through many products; the byte goes on, and the place in the list.
+    fn masked(graph: &mut Graph) -> (NodeId, Vec<Effect>) {
+        let at = graph.number(0, 32);
+        let place = graph.input(1, 0, 8);
+        let place = graph.zero_extend(place, 32);
+        let mask = graph.entry(LIST, place, 8);
+        let token = graph.input(0, 0, 8);
+        let mut value = graph.xor(token, mask);
+        for _ in 0..2 * FEWEST_NODES {
+            value = graph.product(value, value);
+            value = graph.sum(value, token);
+        }
+        let store = |object, value| Effect::Store { object, index: at, value };
+        (mask, vec![store(LIST, mask), store(MADE, value), Effect::Output { port: 0, offset: 0, value }])
+    }
+
+    fn source<'a>(graph: &'a Graph, objects: &'a [Object], transition: &'a Transition) -> Source<'a> {
+        Source { graph, objects, transition, inputs: vec![8, 8], outputs: vec![8] }
+    }
+
+    fn objects(width: u32) -> [Object; 2] {
+        let object = |name: &str, length| Object { name: name.into(), width, length, persistent: true, residue: None };
+        [object("list", 256), object("made", 1)]
+    }
+
+    #[test]
+    fn what_is_short_is_written_down() {
+        let mut graph = Graph::new();
+        let (mask, effects) = masked(&mut graph);
+        let transition = Transition { effects: effects.clone(), consumes: vec![1, 1], produces: vec![1] };
+        let objects = objects(8);
+        let Some(staged) = source(&graph, &objects, &transition).staged(&effects) else { panic!("one part") };
+        assert_eq!((staged.first, staged.bytes), (effects[..1].to_vec(), vec![mask]));
+        // The place is of no use behind it, and what is stored is one more port.
+        assert_eq!(staged.body.consumes, [(1, 8), (0, 8), (1, 8)]);
+        assert_eq!(staged.body.produces, [(1, 8), (1, 8)]);
+        assert_eq!(staged.stored, [(MADE, 0)]);
+        let reads = |id: &NodeId| matches!(staged.body.graph.op(*id), Op::Entry { .. });
+        assert!(!staged.body.graph.reachable(staged.body.roots()).iter().any(reads));
+    }
+
+    #[test]
+    fn what_ends_with_the_kernel_is_no_port() {
+        let mut graph = Graph::new();
+        let (_, effects) = masked(&mut graph);
+        let transition = Transition { effects: effects.clone(), consumes: vec![1, 1], produces: vec![1] };
+        let mut objects = objects(8);
+        objects[1].persistent = false;
+        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+    }
+
+    #[test]
+    fn elements_have_one_writer_and_checks_come_first() {
+        let mut graph = Graph::new();
+        let (_, mut effects) = masked(&mut graph);
+        let transition = Transition { effects: effects.clone(), consumes: vec![1, 1], produces: vec![1] };
+        let objects = objects(8);
+        let again = effects[1].clone();
+        effects.push(again);
+        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+        effects.pop();
+        let Effect::Output { value, .. } = effects[2] else { panic!("no token") };
+        let condition = graph.extract(value, 0, 1);
+        effects.push(Effect::Check { condition, index: value, length: 1, span: headrace_source::Span::default() });
+        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+    }
+}

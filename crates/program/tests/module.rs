@@ -5,8 +5,8 @@ mod by_hand;
 use by_hand::{CONTEXT, field, function, local, module};
 use headrace_program::evaluate::{Machine, NoHost, Outside};
 use headrace_program::{
-    Argument, BinaryOp, ByteOrder, CompareOp, Expr, FunctionId, Label, Module, Place, RecordId, Stmt, TableId, Type,
-    Variable, VariableId, VariableKind, text, verify,
+    Argument, BinaryOp, ByteOrder, Expr, FieldType, FunctionId, Label, Module, Place, RecordId, Stmt, TableId, Type,
+    VariableId, VariableKind, text, verify,
 };
 
 #[test]

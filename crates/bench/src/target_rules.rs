@@ -49,6 +49,10 @@ pub struct TargetPeer {
     /// It uses no instructions for cryptography, so that it is a mark to reach.
     #[serde(default)]
     pub software: bool,
+    /// The share of its speed that is to be reached, if it is a mark although it uses such instructions.
+    pub must: Option<f64>,
+    /// The share that is aimed at; else all of it.
+    pub goal: Option<f64>,
     /// The shared object, which is among the peers that were built.
     pub object: Option<String>,
     /// What builds the program, in a folder with the files of `bench/contenders`.
@@ -76,6 +80,9 @@ impl TargetRules {
             if target.c.is_empty() || target.slower.is_nan() || target.slower <= 0.0 {
                 return Err(format!("target `{name}` is compared with no C"));
             }
+            if let Some(peer) = target.peers.iter().find(|peer| peer.must.is_none() && peer.goal.is_some()) {
+                return Err(format!("`{}` has a goal and nothing that must be", peer.title));
+            }
             if let Some(peer) = target.peers.iter().find(|peer| peer.object.is_some() != peer.run.is_empty()) {
                 return Err(format!("`{}` is either an object or a program", peer.title));
             }
@@ -97,6 +104,8 @@ mod tests {
         assert!(rules("object = 'p.so'").is_ok_and(|rules| rules.targets["x"].peers.len() == 1));
         assert!(rules("run = ['p']\noperations = { 'a b' = [] }").is_ok());
         assert!(rules("object = 'p.so'\nrun = ['p']").is_err());
+        assert!(rules("run = ['p']\nmust = 0.9\ngoal = 1.1").is_ok());
+        assert!(rules("run = ['p']\ngoal = 1.1").is_err());
         assert!(rules("").is_err());
         assert!(TargetRules::parse("operations = []\n[targets.x]\nc = []\nslower = 1.3\n").is_err());
     }

@@ -31,6 +31,7 @@ const MOST_SCATTERED: usize = 32;
 
 /// Which ports carry bytes.
 pub(super) struct Bytes {
+    /// Input ports of the network, and behind them the output ports, of which loops may read what was just made.
     pub inputs: Vec<bool>,
     pub outputs: Vec<bool>,
 }
@@ -177,6 +178,18 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     pub(super) fn field(&self, field: u32) -> Place {
         Place::field(self.context, field)
+    }
+
+    /// Where the tokens of an input port of a loop begin.
+    pub(super) fn begin_of(&self, port: usize) -> Expr {
+        let buffer = self.fused.fields.read(port);
+        let first = self.index(buffer.first);
+        if port < self.fused.fields.inputs.len() { first } else { first.plus(self.index(buffer.there)) }
+    }
+
+    /// The field that has them.
+    pub(super) fn buffer_of(&self, port: usize) -> u32 {
+        self.fused.fields.read(port).tokens
     }
 
     /// The value of a field that is an index of a buffer.
@@ -420,10 +433,10 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     pub(super) fn open_inputs(&mut self, read: BTreeMap<u32, BTreeSet<i64>>, inputs: &dyn Fn(&Self, usize) -> Expr) {
         for (port, offsets) in read {
             let at = inputs(self, port as usize);
-            let ty = self.fused.fields.inputs[port as usize].element;
+            let ty = self.fused.fields.read(port as usize).element;
             let window = self.window(["from", "tokens"], ty, at, &offsets);
             if let Some((array, first)) = window.array {
-                let source = self.field(self.fused.fields.inputs[port as usize].tokens);
+                let source = self.field(self.fused.fields.read(port as usize).tokens);
                 for &(run, n) in &window.runs {
                     self.f.push(Stmt::Copy {
                         target: Place::variable(array),
@@ -488,7 +501,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     /// A token of an input port.
     pub(super) fn token(&mut self, port: u32, offset: i64) -> Value {
-        let buffer = &self.fused.fields.inputs[port as usize];
+        let buffer = self.fused.fields.read(port as usize);
         let (scalar, width) = (buffer.scalar, buffer.scalar.width());
         let token = match self.inputs.get(&port) {
             Some(window @ Window { array: Some((array, first)), .. }) => {
@@ -556,13 +569,13 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     pub(super) fn word(&self, place: Memory, bytes: &[i64], order: ByteOrder) -> Option<Expr> {
         let ty = word_of(bytes.len())?;
         if let Memory::Port(port) = place
-            && self.fused.fields.inputs[port as usize].element != Type::U8
+            && self.fused.fields.read(port as usize).element != Type::U8
         {
             return None;
         }
         let (first, n_bytes) = (*bytes.first()?, bytes.len() as u64);
         let (place, at) =
-            self.bytes_at(place, first, n_bytes, &self.inputs, |port| self.fused.fields.inputs[port].tokens)?;
+            self.bytes_at(place, first, n_bytes, &self.inputs, |port| self.fused.fields.read(port).tokens)?;
         Some(Expr::word(place, at, order, ty))
     }
 
@@ -802,7 +815,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     /// Copies bytes that lie together.
     fn copy(&mut self, place: Memory, first: u64, n: u64, from: Memory, at: i64) {
-        let buffer = |port: usize| self.fused.fields.inputs[port].tokens;
+        let buffer = |port: usize| self.fused.fields.read(port).tokens;
         let array = self.bytes_at(from, at, n, &self.inputs, buffer);
         if let (Memory::Object(object), Some((source, from))) = (place, array)
             && !(first..first + n).any(|index| self.kept.contains_key(&(object, index)))

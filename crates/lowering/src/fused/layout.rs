@@ -62,6 +62,15 @@ pub(super) fn stored_length(object: &Object) -> u64 {
 }
 
 impl Fields {
+    /// The tokens that an input port of a loop stands for: those of the network, and behind them tokens that were just made, of
+    /// the output ports.
+    pub fn read(&self, port: usize) -> &Buffer {
+        match port.checked_sub(self.inputs.len()) {
+            None => &self.inputs[port],
+            Some(port) => &self.outputs[port],
+        }
+    }
+
     /// Lays out the context; what is too large for it is the reason why not.
     pub fn new(
         network: &Network,

@@ -80,11 +80,17 @@ impl Fused<'_> {
             return products;
         }
         let better = SCALAR_LOOP.on_loop(body, &self.demands(body, false));
-        self.wide_lanes(better.as_ref().unwrap_or(body), building, functions)
+        let lanes = self.wide_lanes(better.as_ref().unwrap_or(body), building, functions);
+        if lanes.is_empty() { self.distributed_loops(body, building, functions) } else { lanes }
     }
 
     /// Functions that run iterations side by side on machines whose vectors are wider than those that all have.
-    fn wide_lanes(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Vec<ForFeatures> {
+    pub(super) fn wide_lanes(
+        &self,
+        body: &Loop,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Vec<ForFeatures> {
         let Some(own) = self.lanes.filter(|_| self.vectors) else { return Vec::new() };
         let of = |&bits: &u32| {
             let names = registers::features(bits).iter().map(|&name| name.to_owned()).collect();
@@ -146,10 +152,7 @@ impl Fused<'_> {
         code.filled = filled;
         code.token_words = token_words.unwrap_or_default();
         let n = code.f.scalar_parameter("n_iterations", Type::U32);
-        let inputs = cursors(&mut code, "in", &body.consumes, |code, port| {
-            let buffer = &self.fields.inputs[port];
-            code.index(buffer.first)
-        });
+        let inputs = cursors(&mut code, "in", &body.consumes, |code, port| code.begin_of(port));
         let outputs = cursors(&mut code, "out", &body.produces, |code, port| {
             let buffer = &self.fields.outputs[port];
             code.index(buffer.first).plus(code.index(buffer.there))

@@ -17,12 +17,15 @@
 //! | `loops` | iterations, and how many there are |
 //! | `blocks` | iterations on vector registers, for machines that have them |
 //! | `products` | product recurrences by powers of the multiplier |
+//! | `distributed` | loops as two, one of which need not wait |
+//! | `residues` | linear recurrences modulo a number, with powers in lanes |
 //! | `registers` | the instructions of these by name |
 //! | `lanes`, `lane_pieces` | iterations side by side |
 //! | `states` | decisions, and which state is next |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod blocks;
+mod distributed;
 mod kernel;
 mod lane_pieces;
 mod lanes;
@@ -32,6 +35,7 @@ mod loops;
 mod ports;
 mod products;
 mod registers;
+mod residues;
 mod states;
 mod value;
 mod wide;
@@ -148,7 +152,8 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     let record = scheduled.as_ref().map(|scheduled| scheduled.layout.context);
     let fields = Fields::new(network, automaton, record, options.boundary_tokens, &mut building)?;
     let is_byte = |ports: &[headrace_ir::Port]| ports.iter().map(|port| port.ty.width() == 8).collect();
-    let bytes = Bytes { inputs: is_byte(&network.inputs), outputs: is_byte(&network.outputs) };
+    let read = network.inputs.iter().chain(&network.outputs).map(|port| port.ty.width() == 8).collect();
+    let bytes = Bytes { inputs: read, outputs: is_byte(&network.outputs) };
     let refused = RefCell::default();
     let mut fused = Fused {
         network,

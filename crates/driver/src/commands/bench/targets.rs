@@ -410,13 +410,25 @@ impl Blank<'_> {
         verdict
     }
 
-    /// Peers without instructions for cryptography are a mark to reach, the others are for comparison.
+    /// Peers without instructions for cryptography, and those of which rules say it, are marks to reach; the others are for
+    /// comparison.
     fn beside_peer(&self, own: &Attempt, (title, other): (String, Attempt), peer: &TargetPeer) -> Verdict {
         let mut verdict = self.verdict(own, (title, &other), &peer.title);
         if peer.software {
             verdict.goal = "≥ 1 × this peer".into();
             if let Some(ratio) = verdict.ratio {
                 verdict.status = if ratio >= 1.0 { Status::Goal } else { Status::Missed };
+            }
+        } else if let Some(must) = peer.must {
+            let goal = peer.goal.unwrap_or(1.0);
+            verdict.must = format!("≥ {must} × this peer");
+            verdict.goal = format!("≥ {goal} × this peer");
+            if let Some(ratio) = verdict.ratio {
+                verdict.status = match ratio {
+                    ratio if ratio >= goal => Status::Goal,
+                    ratio if ratio >= must => Status::Must,
+                    _ => Status::Missed,
+                };
             }
         }
         verdict

@@ -1,5 +1,5 @@
-//! Target `rust`: a crate without the standard library and without unsafe code, that needs nothing but `core`, and
-//! the traits of RustCrypto where programs want to use it by these.
+//! Target `rust`: a crate without the standard library that needs nothing but `core`, and the traits of RustCrypto where programs
+//! want to use it by these. Its only unsafe code is that of functions for processors with features, and can be left out.
 //!
 //! Everything is settled by `lowering`; what is printed here is a lowered program in Rust's words.
 //!

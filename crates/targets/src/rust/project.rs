@@ -50,10 +50,29 @@ fn manifest(name: &str, package: &str, about: &str, dependencies: &str) -> Strin
 /// profile would be warned of.
 const CARGO_CONFIG: &str = "# Known answers are many.\n[profile.test]\nopt-level = 2\n";
 
-fn readme(name: &str, package: &str, about: &str, command: &str, example: &str, more: &str) -> String {
+/// What a crate is called, and what it is.
+struct About<'a> {
+    name: &'a str,
+    package: &'a str,
+    about: &'a str,
+}
+
+/// What a crate does without, and where it has instructions of processors, what follows from these.
+fn manners(has_vectors: bool) -> &'static str {
+    if has_vectors {
+        "No standard library, no heap. Instructions for ciphers and vectors are used where the processor is found to have them; that is\n\
+         the feature `simd`, whose loads, stores and calls are the only unsafe code, and it can be left out."
+    } else {
+        "No standard library, no heap, no unsafe code."
+    }
+}
+
+fn readme(about: &About<'_>, command: &str, example: &str, more: &str, has_vectors: bool) -> String {
+    let About { name, package, about } = about;
+    let manners = manners(has_vectors);
     format!(
         "# {package}\n\n{about} Made by `{command}`.\n\n\
-         No standard library, no heap, no unsafe code. Contexts clear themselves when they are dropped, as far as\n\
+         {manners} Contexts clear themselves when they are dropped, as far as\n\
          safe Rust can: the zeros are shown to `core::hint::black_box`, so that compilers keep them; copies that moves leave\n\
          behind are not reached. A context is large: box it, or keep it where it is.\n\n\
          ```\ncargo test\ncargo doc --open\n```\n\nOther crates depend on the package by its path, `{package} = {{ path = \"…\" }}`, and call it `{name}`; a workspace may have it among\n\
@@ -95,7 +114,8 @@ pub fn of_network(
     files.insert(".cargo/config.toml".into(), CARGO_CONFIG.into());
     files.insert("tests/recorded.rs".into(), test.into_bytes());
     files.insert("Cargo.toml".into(), manifest(&name, &package, &about, "[dependencies]\n").into_bytes());
-    files.insert("README.md".into(), readme(&name, &package, &about, &options.command, &example, "").into_bytes());
+    let named = About { name: &name, package: &package, about: &about };
+    files.insert("README.md".into(), readme(&named, &options.command, &example, "", false).into_bytes());
     Ok(files)
 }
 
@@ -172,6 +192,7 @@ pub fn of_operations(
     });
     let example = format!("use {name}::{braces};\n{made}");
     files.insert(".cargo/config.toml".into(), CARGO_CONFIG.into());
-    files.insert("README.md".into(), readme(&name, &package, &about, &options.command, &example, &more).into_bytes());
+    let named = About { name: &name, package: &package, about: &about };
+    files.insert("README.md".into(), readme(&named, &options.command, &example, &more, has_vectors).into_bytes());
     Ok(files)
 }

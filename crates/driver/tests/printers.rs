@@ -34,7 +34,6 @@ const LEFT: &[(&str, &str)] = &[];
 const OTHERS: &[&str] = &[
     "cpp/network.rs",
     "hdl/lwc.rs",
-    "hdl/project.rs",
     "java/differences.rs",
     "llvm/module.rs",
     "opencl/mod.rs",

@@ -2,7 +2,7 @@
 //!
 //! A list is passed as what it begins with and an offset. Where it begins with a variable of the actor, the procedure
 //! reaches that itself: one copy of it is lowered for each way in which lists are passed. So what a call takes by
-//! reference never overlaps, whatever a program iterations: lists of the same array of a caller become one array with
+//! reference never overlaps, whatever a program passes: lists of the same array of a caller become one array with
 //! two offsets.
 
 use crate::building::{Building, control};

@@ -5,10 +5,9 @@
 //! about to be cut; sums, products, left shifts and logic need no more bits of their operands than are wanted of them. An
 //! exact value is the low bits in a type that holds it.
 
+use crate::annotated::Node;
 use crate::code::Code;
 use crate::machine::{class, holding};
-use crate::node::Node;
-use headrace_analysis::ranges::Interval;
 use headrace_ir::{BinaryOp, ExprKind, Int, IntType};
 use headrace_program::{self as program, CompareOp, Expr, Type, UnaryOp};
 
@@ -314,19 +313,4 @@ fn signed(ty: Type) -> Type {
 fn power_of_two(value: &Int) -> Option<u32> {
     let value = value.to_u64()?;
     value.is_power_of_two().then(|| value.trailing_zeros())
-}
-
-/// What a comparison always comes to, where the values alone say so.
-pub(crate) fn decided(a: &Interval, b: &Interval, op: headrace_ir::CompareOp) -> Option<bool> {
-    use headrace_ir::CompareOp::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
-    let (less, greater) = (a.high < b.low, a.low > b.high);
-    let equal = a.single().is_some() && a.single() == b.single();
-    match op {
-        Equal => (equal || less || greater).then_some(equal),
-        NotEqual => (equal || less || greater).then_some(!equal),
-        Less => (less || a.low >= b.high).then_some(less),
-        LessEqual => (greater || a.high <= b.low).then_some(!greater),
-        Greater => (greater || a.high <= b.low).then_some(greater),
-        GreaterEqual => (less || a.low >= b.high).then_some(!less),
-    }
 }

@@ -22,6 +22,7 @@
 //! | `network`, `boundary` | the context, and what the outside calls |
 //! | `fused` | control automata in the place of schedulers |
 
+pub mod annotated;
 mod boundary;
 mod building;
 mod call;

@@ -1,40 +1,24 @@
-//! Expressions annotated by value-range analysis. Expressions with the values that they can have.
+//! The scope of expressions in an actor: what is known of its variables and functions, for value-range analysis.
 
+use crate::annotated::{Node, Scope};
 use crate::code::Code;
-use headrace_analysis::ranges::{Interval, of_expr};
-use headrace_ir::{Expr, ExprKind, Int, ProcedureId, Scalar};
+use headrace_analysis::ranges::Interval;
+use headrace_ir::{Expr, ProcedureId, Root, Scalar};
 
-/// An expression, annotated.
-#[derive(Debug)]
-pub(crate) struct Node<'e> {
-    pub(crate) expr: &'e Expr,
-    /// Values that it can have, for integers.
-    pub(crate) range: Interval,
-    /// Scalar operands, in order. Indices and arguments are not among them.
-    pub(crate) kids: Vec<Node<'e>>,
-}
-
-impl Node<'_> {
-    /// The value, if there is only one.
-    pub(crate) fn single(&self) -> Option<&Int> {
-        self.range.single()
-    }
-}
-
-impl Code<'_, '_> {
-    pub(crate) fn node<'e>(&self, expr: &'e Expr) -> Node<'e> {
-        let kids: Vec<Node<'e>> = match expr.kind {
-            ExprKind::Concat(_) => Vec::new(),
-            _ => expr.parts().into_iter().map(|part| self.node(part)).collect(),
-        };
-        let parts: Vec<&Interval> = kids.iter().map(|kid| &kid.range).collect();
-        let range = of_expr(expr, &parts, |root| self.root_range(root), |procedure| self.result_range(procedure));
-        Node { expr, range, kids }
+impl Scope for Code<'_, '_> {
+    fn root_range(&self, root: Root) -> Interval {
+        Code::root_range(self, root)
     }
 
     fn result_range(&self, procedure: ProcedureId) -> Interval {
         let scalar = self.result_of(procedure).unwrap_or(Scalar::Bool);
         self.plan.ranges.result(procedure.index(), scalar)
+    }
+}
+
+impl Code<'_, '_> {
+    pub(crate) fn node<'e>(&self, expr: &'e Expr) -> Node<'e> {
+        Node::of(expr, self)
     }
 
     fn result_of(&self, procedure: ProcedureId) -> Option<Scalar> {

@@ -50,7 +50,7 @@ pub(crate) enum ListRoot {
     Field(u32),
     /// A table.
     Table(TableId),
-    /// An array that the caller iterations: the how manieth of those, its type and length.
+    /// An array that the caller passes: the how manieth of those, its type and length.
     Passed(usize, headrace_program::Type, u32),
 }
 

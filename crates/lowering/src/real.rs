@@ -1,10 +1,10 @@
 //! Lowering of floating-point arithmetic. Reals: computed as `F64`, rounded to their format after each operation; halves are
 //! kept as their bit patterns.
 
+use crate::annotated::Node;
 use crate::code::Code;
 use crate::function::FunctionBuilder;
 use crate::machine::holding;
-use crate::node::Node;
 use headrace_ir::RealType;
 use headrace_program::{
     Argument, BinaryOp, CompareOp, Expr, Function, FunctionId, Place, Stmt, Type, UnaryOp, VariableId,

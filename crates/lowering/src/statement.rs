@@ -1,11 +1,11 @@
 //! Lowering of statements. What the language says word for word becomes structured statements of programs: assignments,
 //! branches, loops, prints.
 
+use crate::annotated::Node;
 use crate::building::control;
 use crate::code::Code;
 use crate::digits;
 use crate::machine::{holding, machine, wide_words, words};
-use crate::node::Node;
 use crate::place::Location;
 use crate::real::whole;
 use headrace_analysis::assigned;

@@ -3,10 +3,10 @@
 //! What an expression needs first (calls, integers beyond 64 bits) goes before it as statements; where it is evaluated on a
 //! condition only, these stand inside an `If`. Everything else is total, so it may be evaluated anyway.
 
+use crate::annotated::Node;
+use crate::annotated::decided;
 use crate::code::Code;
-use crate::integer::decided;
 use crate::machine::{holding, machine};
-use crate::node::Node;
 use headrace_ir::{self as ir, ExprKind, RealOp, RealType, Scalar};
 use headrace_program::{BinaryOp, CompareOp, Expr, ExprKind as ProgramKind, Place, Stmt, Type, UnaryOp};
 

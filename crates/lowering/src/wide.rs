@@ -3,12 +3,11 @@
 //!
 //! Every operation makes a new array of the function, so that what a procedure writes is never what it reads.
 
+use crate::annotated::Node;
 use crate::code::Code;
 use crate::machine::{class, holding, wide_words, words_of};
-use crate::node::Node;
 use crate::place::Location;
 use crate::real::{whole, wide_real};
-use crate::usual::shifts_too_far;
 use crate::wide_division::division;
 use crate::wide_procedures::{self as procedures, Bitwise};
 use headrace_ir::{BinaryOp, ExprKind, Int, IntType, MAX_SHIFT, RealType};
@@ -361,7 +360,7 @@ impl Code<'_, '_> {
 
     /// The count of a left shift whose value as a whole counts: too large a one, which is an error, gives 0.
     fn near(&mut self, node: &Node<'_>, count: Expr, have: u32) -> Expr {
-        if !shifts_too_far(node) || have * 32 <= MAX_SHIFT {
+        if !node.shifts_too_far() || have * 32 <= MAX_SHIFT {
             return count;
         }
         let count = self.named("count", count);

@@ -308,3 +308,40 @@ impl fmt::Display for Lines {
         self.0.iter().try_for_each(|line| writeln!(f, "{:1$}{2}", "", 4 * line.depth, line.text))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: Text) -> Line {
+        Line { depth: 1, text }
+    }
+
+    #[test]
+    fn what_is_read_is_not_what_is_written_or_a_part_of_another_name() {
+        let (x, fx) = (Name::from("x"), Name::from("fx"));
+        let lines = Lines(vec![line(text!["int ", Declared(&x), ";"]), line(text![fx, "(x_1);"])]);
+        assert_eq!(lines.to_string(), "    int x;\n    fx(x_1);\n");
+        assert_eq!(lines.names_read(), FxHashSet::from_iter([&fx]));
+        assert!(lines.mention("x") && !lines.mention("x_1"));
+        assert_eq!(lines.declaration_of(&x), Some(0));
+    }
+
+    #[test]
+    fn whole_names_are_renamed() {
+        let (x, y, f) = (Name::from("x"), Name::from("y"), Name::from("f"));
+        let text = text![f, "(", x, ", fx) + x_1 - ", x];
+        let renamed = text.renamed(&FxHashMap::from_iter([(x, y), (f, Name::from("g"))]));
+        assert_eq!(renamed.to_string(), "g(y, fx) + x_1 - y");
+    }
+
+    #[test]
+    fn code_is_equal_however_it_was_put_together() {
+        let x = Name::from("x");
+        let index = text!["[", 3u32, "]"];
+        assert_eq!(text![x, "[", "3", "] = 0;"], text![x, index, " = 0;"]);
+        assert_ne!(text![x], text!["x"]);
+        assert_eq!(text![x, "[0]"].as_target(), text![Declared(&x), "[0]"]);
+        assert_eq!(text![x, "[0]"].as_filled(), text![x, "[0]"]);
+    }
+}

@@ -6,27 +6,10 @@
 
 use super::code::Code;
 use super::code::node::Node;
-use super::code::value::{Kind, Value, shifts_too_far};
+use super::code::value::{Kind, Value};
 use super::ctype::Repr;
 use super::text::{Declared, text};
-use headrace_analysis::ranges::{Interval, usual_count, with_counts_up_to};
-use headrace_ir::{ExprKind, Int};
-
-/// An expression as it is when counts are small, and the counts with what they must not exceed.
-fn usual<'n, 'e>(node: &'n Node<'e>, counts: &mut Vec<(&'n Node<'e>, i64)>) -> Node<'e> {
-    let mut kids: Vec<Node<'e>> = node.kids.iter().map(|kid| usual(kid, counts)).collect();
-    let mut can_stop = node.can_stop;
-    if shifts_too_far(node)
-        && let Some(most) = usual_count(&kids[0].range)
-    {
-        counts.push((&node.kids[1], most));
-        kids[1].range.high = kids[1].range.high.clone().min(Int::from(most));
-        can_stop = kids.iter().any(|kid| kid.can_stop);
-    }
-    let parts: Vec<&Interval> = kids.iter().map(|kid| &kid.range).collect();
-    let range = with_counts_up_to(node.expr, &parts, &node.range);
-    Node { expr: node.expr, range, can_stop, kids }
-}
+use headrace_ir::Int;
 
 impl Code<'_> {
     /// The value by the usual case where counts are small and by the general one elsewhere; nothing when small counts do not
@@ -38,16 +21,7 @@ impl Code<'_> {
         small: &mut dyn FnMut(&mut Self, &Node<'_>) -> Value,
         general: &mut dyn FnMut(&mut Self, &Node<'_>) -> Value,
     ) -> Option<Value> {
-        let mut counts = Vec::new();
-        let narrow = usual(node, &mut counts);
-        let all = narrow.kids.iter().map(|kid| kid.range.clone()).reduce(|all, range| all.join(&range))?;
-        Repr::holding(&all)?;
-        if !matches!(node.expr.kind, ExprKind::Compare(..)) {
-            Repr::holding(&narrow.range)?;
-        }
-        if counts.is_empty() || counts.iter().any(|(count, _)| Repr::holding(&count.range).is_none()) {
-            return None;
-        }
+        let (narrow, counts) = node.with_small_counts(&|range| Repr::holding(range).is_some())?;
         let mut condition: Option<Value> = None;
         for (count, most) in counts {
             let by = self.exact(count);

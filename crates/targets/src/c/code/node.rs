@@ -1,38 +1,23 @@
-//! Expressions annotated by value-range analysis. Expressions with what is known of them: their interval and whether evaluating
-//! them can stop the program.
+//! The scope of expressions in an actor: what is known of its variables and functions, for value-range analysis, and which
+//! expressions can stop the program.
 
 use super::Code;
-use headrace_analysis::ranges::{self, Interval};
-use headrace_ir::{Argument, BinaryOp, Expr, ExprKind, Int, MAX_SHIFT, MAX_WIDTH, Place, Scalar};
+use headrace_analysis::ranges::Interval;
+use headrace_ir::{Argument, BinaryOp, Expr, ExprKind, Int, MAX_SHIFT, MAX_WIDTH, Place, ProcedureId, Root, Scalar};
+use headrace_lowering::annotated::Scope;
+pub use headrace_lowering::annotated::{Node, decided, index_proven};
 
-/// An expression, annotated.
-#[derive(Debug)]
-pub struct Node<'e> {
-    /// The expression.
-    pub expr: &'e Expr,
-    /// Values that it can have, for integers.
-    pub range: Interval,
-    /// True when a check in it can fail, so that it cannot be left out.
-    pub can_stop: bool,
-    /// Scalar operands, in order. Indices and arguments are not among them.
-    pub kids: Vec<Node<'e>>,
-}
+impl Scope for Code<'_> {
+    fn root_range(&self, root: Root) -> Interval {
+        Code::root_range(self, root)
+    }
 
-impl Code<'_> {
-    /// Annotates an expression.
-    pub fn node<'e>(&self, expr: &'e Expr) -> Node<'e> {
-        let kids: Vec<Node<'e>> = match &expr.kind {
-            ExprKind::Concat(_) => Vec::new(),
-            _ => expr.parts().into_iter().map(|part| self.node(part)).collect(),
-        };
-        let parts: Vec<&Interval> = kids.iter().map(|kid| &kid.range).collect();
-        let range = ranges::of_expr(
-            expr,
-            &parts,
-            |root| self.root_range(root),
-            |procedure| self.result_range(procedure.index()),
-        );
-        let own = match &expr.kind {
+    fn result_range(&self, procedure: ProcedureId) -> Interval {
+        Code::result_range(self, procedure.index())
+    }
+
+    fn stops(&self, expr: &Expr, kids: &[Node<'_>]) -> bool {
+        match &expr.kind {
             ExprKind::Load(place) => self.place_can_stop(place),
             ExprKind::Call(procedure, arguments) => {
                 self.procedure_can_stop(procedure.index())
@@ -49,9 +34,14 @@ impl Code<'_> {
                 self.checked() && ty.width > MAX_WIDTH && kids[1].range.high > Int::from(i64::from(MAX_SHIFT))
             }
             _ => false,
-        };
-        let can_stop = own || kids.iter().any(|kid| kid.can_stop);
-        Node { expr, range, can_stop, kids }
+        }
+    }
+}
+
+impl Code<'_> {
+    /// Annotates an expression.
+    pub fn node<'e>(&self, expr: &'e Expr) -> Node<'e> {
+        Node::of(expr, self)
     }
 
     /// True when an index of the place can be out of range in checked code, or its evaluation can stop otherwise.
@@ -70,9 +60,4 @@ impl Code<'_> {
             procedures[procedure.index()].result.as_ref().map(|result| result.0)
         })
     }
-}
-
-/// True when every value of an index is inside `0..size`.
-pub fn index_proven(range: &Interval, size: u32) -> bool {
-    range.non_negative() && range.high < Int::from(i64::from(size))
 }

@@ -13,11 +13,10 @@ mod printed;
 pub use printed::{Binding, Kind, Value, round_real, wrap_value};
 
 use super::Code;
-use super::node::Node;
+use super::node::{Node, decided};
 use crate::c::ctype::{self, Repr};
 use crate::c::text::{Declared, Lines, Name, text};
-use headrace_analysis::ranges::Interval;
-use headrace_ir::{BinaryOp, CompareOp, ExprKind, Int, IntType, MAX_SHIFT, MAX_WIDTH, RealType, Scalar};
+use headrace_ir::{BinaryOp, CompareOp, ExprKind, Int, IntType, MAX_SHIFT, RealType, Scalar};
 
 fn symbol(op: BinaryOp) -> &'static str {
     match op {
@@ -364,7 +363,7 @@ impl Code<'_> {
 
     /// Where the value as a whole counts, no count is above the limit.
     fn limited_count(&mut self, node: &Node<'_>, value: Value) -> Value {
-        if !shifts_too_far(node) {
+        if !node.shifts_too_far() {
             return value;
         }
         let value = self.named(value.clone(), value.repr().c());
@@ -632,12 +631,6 @@ fn unsigned_if(non_negative: bool, common: Repr, a: &Value, b: &Value) -> Repr {
     if non_negative && (has(a) || has(b)) { unsigned } else { common }
 }
 
-/// True for a left shift whose value as a whole counts, by a count that may be above the limit.
-pub fn shifts_too_far(node: &Node<'_>) -> bool {
-    matches!(&node.expr.kind, ExprKind::ShiftLeft(ty, _, _) if ty.width > MAX_WIDTH)
-        && node.kids[1].range.high > Int::from(i64::from(MAX_SHIFT))
-}
-
 /// True for the operators whose low bits depend on the low bits of their operands alone.
 fn is_ring(node: &Node<'_>) -> bool {
     use BinaryOp::{Add, And, Mul, Or, Sub, Xor};
@@ -657,18 +650,5 @@ fn direct(node: &Node<'_>) -> Option<Repr> {
         ExprKind::Negate(_) | ExprKind::Complement(_) => common.is_signed().then_some(common),
         ExprKind::Binary(BinaryOp::And, ..) => (common.bits() == result.bits()).then_some(common),
         _ => Some(common),
-    }
-}
-
-fn decided(a: &Interval, b: &Interval, op: CompareOp) -> Option<bool> {
-    let (less, greater) = (a.high < b.low, a.low > b.high);
-    let equal = a.single().is_some() && a.single() == b.single();
-    match op {
-        CompareOp::Equal => (equal || less || greater).then_some(equal),
-        CompareOp::NotEqual => (equal || less || greater).then_some(!equal),
-        CompareOp::Less => (less || a.low >= b.high).then_some(less),
-        CompareOp::LessEqual => (greater || a.high <= b.low).then_some(!greater),
-        CompareOp::Greater => (greater || a.high <= b.low).then_some(greater),
-        CompareOp::GreaterEqual => (less || a.low >= b.high).then_some(!less),
     }
 }

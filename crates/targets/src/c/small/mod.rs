@@ -358,15 +358,3 @@ fn behind(network: &Network, from: usize) -> FxHashSet<usize> {
 
 /// The most counts that are read one by one: for more, a loop is shorter.
 const MOST_COUNTS: usize = 8;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whole_words_are_replaced() {
-        let words = FxHashMap::from_iter([("x".to_owned(), "y".to_owned()), ("f".to_owned(), "g".to_owned())]);
-        assert_eq!(replaced("f(x, fx) + x_1 - x", &words), "g(y, fx) + x_1 - y");
-        assert_eq!(replaced("", &words), "");
-    }
-}

@@ -12,8 +12,8 @@ mod operations;
 use compile::{array, compilers, run};
 use headrace_instructions::{choice, descriptions};
 use headrace_targets::c::kernel::{
-    Alone, CFunction, LoopNames, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, machine, prelude,
-    print_loop, recurrence, sequential, tables, with_sums,
+    Alone, CFunction, LoopNames, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, machine,
+    portable_recurrence, prelude, print_loop, recurrence, sequential, tables, with_sums,
 };
 use headrace_targets::c::{Emission, Options, emit_with};
 use headrace_transform::kernel::Loop;
@@ -175,6 +175,11 @@ fn product_recurrences_are_taken_apart() {
         let Some((body, split)) = most else { panic!("{set} {name}: {} loops, none is split", found.len()) };
         let names = LoopNames { function: "first", ..ON_TRIAL };
         let first = sequential(&split.independent, &names);
+        let Some(machine) = machine::named("v128") else { panic!("no machine v128") };
+        let printed = portable_recurrence(split, &first, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
+        for compiler in compilers() {
+            check(&format!("{set} {name}"), body, machine, "portable", &printed, compiler);
+        }
         for (bits, feature) in [(128, "v128"), (512, "avx512")] {
             let wide = std::is_x86_feature_detected!("vpclmulqdq") && std::is_x86_feature_detected!("avx512bw");
             if bits == 512 && !wide || !std::is_x86_feature_detected!("pclmulqdq") {

@@ -42,6 +42,13 @@ pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Variant> {
     parts.into_iter().filter_map(print).collect()
 }
 
+/// The same for any machine.
+pub(super) fn portable(split: &SplitLoop, function: &str, outside: Outside) -> Option<CFunction> {
+    let first = format!("{function}_first");
+    let first = kernel::sequential(&split.independent, &outside.named(&first));
+    kernel::portable_recurrence(split, &first, &outside.named(function)).ok()
+}
+
 /// A loop whose sums were taken out: what is independent of them in blocks, for machines that have instructions for it.
 pub(super) fn sums(split: &Reductions, outside: Outside) -> Vec<Variant> {
     let first = format!("{}_first", outside.base);

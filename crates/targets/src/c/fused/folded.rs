@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 /// Fields of a context that a function may touch: each is a pointer that is stored for a call.
-const MOST_FIELDS: usize = 12;
+pub(super) const MOST_FIELDS: usize = 12;
 
 /// What a function for contexts of any type works on, and what it calls things.
 #[derive(Clone, Debug, Default)]
@@ -185,6 +185,7 @@ impl KernelNames<'_> {
         Some(Shared {
             above: on.declared(&name),
             on: format!("{{{}}}", fields.join(", ")),
+            fields: on.objects.iter().map(|(_, ty)| ty.clone()).zip(fields).collect(),
             names: Box::new(self.working_on(on)),
             name,
         })

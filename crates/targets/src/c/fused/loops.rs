@@ -3,16 +3,18 @@
 //! called.
 
 use super::distributed_loops;
-use super::merge_functions::{Unit, Units};
+use super::folded::MOST_FIELDS;
+use super::merge_functions::{Unit, Units, parameters};
 use super::multi_buffer::{ManyLoop, ManyLoops, ManyWays};
 use super::outlined_transitions::{ARM, X86};
 use super::parallel_for::Divided;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, ON_TRIAL, Renamed, Strategy, TabulatedFunction,
-    Trials, machine, trial,
+    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, ON_TRIAL, Renamed, Shared, Strategy,
+    TabulatedFunction, Trials, machine, trial,
 };
-use headrace_transform::kernel::{Loop, ObjectId};
+use headrace_transform::kernel::{Loop, Object, ObjectId};
+use headrace_transform::passes::canonical_form::Canonical;
 use headrace_transform::passes::distribute_recurrence::{self, distribute_recurrence};
 use headrace_transform::passes::extract_reductions::{self, extract_reductions};
 use headrace_transform::passes::sink_copies::{self, sink_copies};
@@ -31,6 +33,13 @@ pub(super) const MOST_NODES: usize = selection::MOST_NODES;
 /// Size of iterations in plain C that stand beside faster ones: without them transitions run one after another, and what
 /// goes on between those does not count beside what is so long.
 const MOST_PLAIN: usize = 5_800;
+
+/// Size of iterations in plain C from which on products in them are looked for: one takes hundreds of values.
+const WITH_PRODUCT: usize = 1_000;
+
+/// Width of registers whose functions are one in all programs that have the same loop: wider ones are there for speed alone, and
+/// going through a structure takes a few cycles.
+const FOLDED: u32 = 128;
 
 /// Features of what runs on every machine.
 const NOTHING: &[&str] = &[];
@@ -177,6 +186,17 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
     variants
 }
 
+/// Iterations that run on every machine.
+pub(super) fn plain(body: &Loop, function: &str, outside: Outside) -> CFunction {
+    let whole = kernel::sequential(body, &outside.named(function));
+    if !(WITH_PRODUCT..=MOST_PLAIN).contains(&whole.size) {
+        return whole;
+    }
+    let split = distribute_recurrence::PASS.tried(|| distribute_recurrence(body));
+    let apart = split.and_then(|split| distributed_loops::portable(&split, function, outside));
+    apart.filter(|apart| apart.size < whole.size).unwrap_or(whole)
+}
+
 /// A loop as layers of bytes. Where iterations do not need each other, lanes of iterations do as well.
 fn with_layers(body: &Loop, outside: Outside) -> Option<Variant> {
     if body.is_independent() {
@@ -196,7 +216,20 @@ fn with_tables(body: &Loop, outside: Outside) -> Option<Variant> {
 
 /// A loop with instructions that work on blocks, for registers of so many bits.
 pub(super) fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32, Blocks)> {
-    blocks_with_held(body, widths, outside, None)
+    blocks_of(body, widths, outside, None, "iterations")
+}
+
+/// A list whose parts have a comma before them, with the commas behind them.
+fn behind(list: &str) -> String {
+    list.strip_prefix(", ").map_or_else(String::new, |list| format!("{list}, "))
+}
+
+/// A function of registers for all programs that have the same loop.
+fn folded<'n>(body: &Loop, bits: u32, iterations: &str, names: &'n dyn Names) -> Option<Shared<'n>> {
+    let form = Canonical::of_loop(body);
+    let objects: Vec<&Object> = form.objects.iter().map(|object| &body.objects[object.0 as usize]).collect();
+    let fits = objects.len() <= MOST_FIELDS && objects.iter().all(|object| object.lives_on());
+    fits.then(|| names.shared(&format!("blocks {bits} {iterations} {:?}", form.key), &objects)).flatten()
 }
 
 /// The same, with registers held for it where `changed` says what changes between calls.
@@ -206,21 +239,68 @@ pub(super) fn blocks_with_held(
     outside: Outside,
     changed: Option<&BTreeSet<ObjectId>>,
 ) -> Vec<(u32, Blocks)> {
+    blocks_of(body, widths, outside, changed, "iterations")
+}
+
+/// The same; `iterations`: how many there are, for compilers that know what few need.
+fn blocks_of(
+    body: &Loop,
+    widths: &[u32],
+    outside: Outside,
+    changed: Option<&BTreeSet<ObjectId>>,
+    iterations: &str,
+) -> Vec<(u32, Blocks)> {
     let Some(selected) = selected(body) else { return Vec::new() };
-    let names = Renamed { names: outside.names, tables: format!("{}_selected_table_", outside.base), own: &[] };
-    let tables = kernel::tables(&selected.body.graph, &selected.body.roots(), &names);
     let print = |bits: u32| {
-        let function = format!("{}_blocks{bits}", outside.base);
-        let named = LoopNames { function: &function, state: outside.state, names: &names };
-        let blocks = match changed {
-            Some(changed) => kernel::blocks_with_held(&selected.body, instructions(), bits, &named, changed),
-            None => kernel::blocks(&selected.body, instructions(), bits, &named),
+        let (base, state) = (outside.base, outside.state);
+        let print = |base: &str, function: &str, outside: Outside| {
+            let names = Renamed { names: outside.names, tables: format!("{base}_selected_table_"), own: &[] };
+            let tables = kernel::tables(&selected.body.graph, &selected.body.roots(), &names);
+            let named = LoopNames { function, state: outside.state, names: &names };
+            let blocks = match changed {
+                Some(changed) => kernel::blocks_with_held(&selected.body, instructions(), bits, &named, changed),
+                None => kernel::blocks(&selected.body, instructions(), bits, &named),
+            };
+            Some((tables, blocks.ok()?))
         };
-        let mut blocks = blocks.ok()?;
+        let function = format!("{base}_blocks{bits}");
+        let shared =
+            if changed.is_none() && bits == FOLDED { folded(body, bits, iterations, outside.names) } else { None };
+        let mut blocks = match shared {
+            None => {
+                let (tables, mut blocks) = print(base, &function, outside)?;
+                if !tables.is_empty() {
+                    blocks.function.support.insert(0, tables);
+                }
+                blocks
+            }
+            Some(shared) => {
+                let (name, own) = (&shared.name, format!("{}_blocks", shared.name));
+                let on = format!("const struct {name}_on");
+                let (tables, blocks) = print(name, &own, Outside { base: name, state: &on, names: &*shared.names })?;
+                let (parameters, arguments) = parameters(body);
+                let target: Vec<&str> = blocks.features.iter().map(String::as_str).collect();
+                // Pointers are arguments: what went through memory would be waited for.
+                let fields = shared.fields.iter().enumerate();
+                let pointers: String = fields.map(|(at, (ty, _))| format!("{ty} *o{at}, ")).collect();
+                let all: Vec<String> = (0..shared.fields.len()).map(|at| format!("o{at}")).collect();
+                let places: String = shared.fields.iter().map(|(_, place)| format!("{place}, ")).collect();
+                let given: String = behind(&arguments);
+                let taken: String = behind(&parameters);
+                let whole = shared.guarded(&format!(
+                    "{}{tables}{}__attribute__((target(\"{}\"))) HR_SAME void {name}({pointers}{taken}size_t iterations) {{\n    (void)iterations;\n    {on} on = {{{}}};\n    {own}(&on{arguments}, {iterations});\n}}\n",
+                    shared.above,
+                    blocks.function.text,
+                    target.join(","),
+                    all.join(", ")
+                ));
+                let text = format!(
+                    "{whole}static void {function}({state} *s{parameters}, size_t iterations) {{\n    {name}({places}{given}iterations);\n}}\n"
+                );
+                Blocks { function: CFunction { name: function, text, ..blocks.function }, ..blocks }
+            }
+        };
         blocks.function = blocks.function.shown_by(selected.evidence.iter().cloned());
-        if !tables.is_empty() {
-            blocks.function.support.insert(0, tables.clone());
-        }
         Some((bits, blocks))
     };
     widths.iter().copied().filter_map(print).collect()
@@ -374,7 +454,7 @@ impl Writer<'_> {
         let outside = Outside { base, state: &unit.state, names: &names };
         let trials = self.trials.filter(|_| is_tuned);
         let mut variants = if is_tuned { ways(body, trials.is_some(), outside) } else { Vec::new() };
-        let mut plain = kernel::sequential(body, &outside.named(&format!("{base}_plain")));
+        let mut plain = plain(body, &format!("{base}_plain"), outside);
         if let Some(trials) = trials {
             tune(trials, body, &mut variants, &mut plain);
         }
@@ -393,18 +473,21 @@ impl Writer<'_> {
         variants
     }
 
-    /// A loop with instructions that work on blocks, in wide registers and narrow ones.
+    /// A loop of one iteration with instructions that work on blocks, in wide registers and narrow ones.
     pub(super) fn blocks(&self, body: &Loop, base: &str, widths: &[u32]) -> Vec<(u32, Blocks)> {
-        let (state, names) = (format!("struct {}", self.prefix), self.loop_names(format!("{base}_table")));
-        blocks(body, widths, Outside { base, state: &state, names: &names })
+        let state = format!("struct {}", self.prefix);
+        let names = KernelNames { shares: self.trials.is_none(), ..self.loop_names(format!("{base}_table")) };
+        blocks_of(body, widths, Outside { base, state: &state, names: &names }, None, "1")
     }
 
-    /// An iteration that multiplies, with instructions for it.
-    pub(super) fn product(&self, body: &Loop, base: &str) -> Option<(CFunction, BTreeSet<String>)> {
+    /// An iteration that multiplies: with instructions for it, what these need, and without.
+    pub(super) fn product(&self, body: &Loop, base: &str) -> Option<(CFunction, BTreeSet<String>, Option<CFunction>)> {
         let split = distribute_recurrence::PASS.tried(|| distribute_recurrence(body))?;
-        let function = &format!("{base}_product");
         let state = format!("struct {}", self.prefix);
-        let names = self.loop_names(String::new());
-        kernel::product_once(&split, &LoopNames { function, state: &state, names: &names }).ok()
+        let names = KernelNames { shares: self.trials.is_none(), ..self.loop_names(String::new()) };
+        let outside = Outside { base, state: &state, names: &names };
+        let (product, portable) = (format!("{base}_product"), format!("{base}_portable"));
+        let (function, features) = kernel::product_once(&split, &outside.named(&product)).ok()?;
+        Some((function, features, kernel::portable_product(&split, &outside.named(&portable)).ok()))
     }
 }

@@ -5,7 +5,7 @@
 //! points to its objects in the context, and what goes on around it: counters and tokens that no iteration needs.
 
 use super::folded::{self, On};
-use super::loops::{TUNED, Variant};
+use super::loops::{Outside, TUNED, Variant, plain};
 use super::outlined_transitions::{ARM, Identity, X86, way};
 use super::{KernelNames, Writer, memoized_powers, object_type};
 use crate::c::kernel::{self, CFunction, LoopNames, element_type, guarded};
@@ -45,7 +45,7 @@ pub(super) struct Units<'a> {
 }
 
 /// Pointers of a function of a loop: as further parameters and as arguments.
-fn parameters(body: &Loop) -> (String, String) {
+pub(super) fn parameters(body: &Loop) -> (String, String) {
     let (mut parameters, mut arguments) = (String::new(), String::new());
     for (at, (_, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
         let _ = write!(parameters, ", const {} *in{at}", element_type(*width));
@@ -224,7 +224,7 @@ impl Writer<'_> {
         let (working, tables) = self.with_tables(&on, &body.graph, &used);
         let names = KernelNames { on: Some(working), ..self.loop_names(String::new()) };
         let (own, state) = (format!("{name}_all"), format!("const struct {name}_on"));
-        let printed = kernel::sequential(body, &LoopNames { function: &own, state: &state, names: &names });
+        let printed = plain(body, &own, Outside { base: &own, state: &state, names: &names });
         let (parameters, arguments) = parameters(body);
         let declared = on.declared(&name);
         let shared = format!(

@@ -77,6 +77,7 @@ use headrace_transform::kernel::{Effect, Object, TableId};
 use rustc_hash::FxHashMap;
 use states::PrintedStates;
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -454,11 +455,11 @@ impl Writer<'_> {
         if self.has_control() {
             text.push_str("    struct headrace_control control;\n");
         }
-        if self.behind.is_some() {
-            text.push_str("    uint32_t left;\n");
-        }
-        text.push_str("    uint32_t state;\n    const struct headrace_helpers *helpers; /* null: none */\n");
-        let lives_on: Vec<&Object> = self.automaton.objects.iter().filter(|object| object.lives_on()).collect();
+        let mut lives_on: Vec<&Object> = self.automaton.objects.iter().filter(|object| object.lives_on()).collect();
+        // Registers of 64 bytes come first, at a multiple of that from the beginning behind what has 64, then narrower ones, so
+        // that no load goes over lines of the cache in a context that begins with one.
+        lives_on
+            .sort_by_key(|object| Reverse((object_bytes(object) * object.length).trailing_zeros().min(LINE.ilog2())));
         let objects = lives_on.iter().fold(String::new(), |mut objects, object| {
             let _ = writeln!(objects, "    {} {}[{}];", object_type(object), object.name, object.length);
             objects
@@ -468,17 +469,29 @@ impl Writer<'_> {
             Some(Behind { inner, .. }) => {
                 let _ = write!(
                     text,
-                    "    HEADRACE_EXTENSION union {{\n    HEADRACE_EXTENSION struct {{\n    uint8_t none; /* C has no empty structures */\n{objects}    }};\n    struct {inner} scheduled; /* goes on when `left` */\n    }};\n"
+                    "    HEADRACE_EXTENSION union {{\n    HEADRACE_EXTENSION struct {{\n{objects}    uint8_t none; /* C has no empty structures */\n    }};\n    struct {inner} scheduled; /* goes on when `left` */\n    }};\n"
                 );
             }
             None => text.push_str(&objects),
         }
+        if self.behind.is_some() {
+            text.push_str("    uint32_t left;\n");
+        }
+        text.push_str("    uint32_t state;\n    const struct headrace_helpers *helpers; /* null: none */\n");
         text.push_str(Self::many_fields());
         text.push_str(&self.ahead_fields());
         text.push_str(&self.port_fields());
         let _ = write!(text, "}};\n\nextern const struct headrace_network {prefix}_network;\n\n");
         text
     }
+}
+
+/// Bytes of a line of a cache.
+const LINE: usize = 64;
+
+/// Bytes of an element of an object.
+fn object_bytes(object: &Object) -> usize {
+    (object.width as usize).div_ceil(8).next_power_of_two()
 }
 
 /// The type of an object's elements in a declaration.

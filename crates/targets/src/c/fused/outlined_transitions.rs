@@ -38,7 +38,7 @@ pub(super) struct Faster {
     pub function: String,
     /// Its size.
     pub size: usize,
-    /// When it can be called, as a condition of C.
+    /// When it can be called, as a condition of C; empty: always, on any machine.
     pub supported: String,
     /// The call.
     pub call: String,
@@ -171,13 +171,25 @@ impl KernelFunctions {
         let number = *self.numbers.entry(form.clone().into()).or_insert(next);
         if number == next {
             let own = format!("{prefix}_kernel_{number}");
-            let ways = faster(self, &own);
+            let mut ways = faster(self, &own);
+            let always = ways.pop_if(|way| way.supported.is_empty());
             let short = if ways.is_empty() { None } else { short().filter(|short| short.size < body.size / 2) };
             let name = if ways.is_empty() { own.clone() } else { format!("{own}_plain") };
             let (parameters, given) = (&*parameters, &*given);
             let short = short.as_ref();
             self.size += ways.iter().map(|way| way.size).sum::<usize>();
-            self.plain(writer, &Outlined { own: &name, body, short, form: &form, parameters, given });
+            match always {
+                Some(always) => {
+                    let Faster { support, function, call, size, .. } = always;
+                    self.size += size;
+                    let _ = write!(
+                        self.text,
+                        "{}{function}static inline uint32_t {name}({parameters}) {{\n    {call};\n    return HEADRACE_IDLE;\n}}\n\n",
+                        support.concat()
+                    );
+                }
+                None => self.plain(writer, &Outlined { own: &name, body, short, form: &form, parameters, given }),
+            }
             if !ways.is_empty() {
                 self.choosing(&own, parameters, given, &ways);
             }

@@ -89,14 +89,19 @@ impl Writer<'_> {
         let selected = other(&with_tokens)
             .or_else(|| other(&holding(&with_tokens).filter(|_| !written.is_empty())?))
             .map(|(function, supported)| (function, supported, Vec::new(), written.clone()));
-        let alone = || {
-            let product = self.product(&body, name);
-            let product = product.map(|(function, features)| (function, kernel::supported(&features)));
-            let (function, supported) = product.or_else(|| other(&holding(&body)?))?;
-            Some((function, supported, Vec::new(), Vec::new()))
+        let product = || {
+            let (function, features, portable) = self.product(&body, name)?;
+            let first = (function, kernel::supported(&features), Vec::new(), Vec::new());
+            // The last is for all machines.
+            let portable = portable.map(|function| (function, String::new(), Vec::new(), Vec::new()));
+            Some(std::iter::once(first).chain(portable).collect())
         };
-        let ways = match selected.or_else(alone) {
-            Some(way) => vec![way],
+        let alone = || {
+            let (function, supported) = other(&holding(&body)?)?;
+            Some(vec![(function, supported, Vec::new(), Vec::new())])
+        };
+        let ways = match selected.map(|way| vec![way]).or_else(product).or_else(alone) {
+            Some(ways) => ways,
             None => {
                 let in_registers = self.in_registers(&with_tokens, name).into_iter();
                 in_registers.map(|(function, when, read)| (function, when, vec![read], written.clone())).collect()

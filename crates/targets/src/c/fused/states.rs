@@ -71,7 +71,9 @@ impl Writer<'_> {
         let mut places = Stops::of(self.automaton);
         let trip = self.whole_trip(&places);
         let hot = self.often(trip.as_ref().map(|(_, states)| states));
-        let writer = &Writer { hot: Some(&hot), ..*self };
+        // What a message comes through that is begun under another key or given in pieces is worth less code than the rest.
+        let core = trip.as_ref().map(|(_, states)| self.core(states));
+        let writer = &Writer { hot: Some(core.as_ref().unwrap_or(&hot)), ..*self };
         if let Some((_, states)) = &trip {
             places.after_whole(self.automaton, states);
         }

@@ -17,7 +17,7 @@ use std::fmt::{self, Write as _};
 const STATES: usize = 24;
 
 /// One state in so many parts of samples, of those that the state is met in which most are, is often met.
-const OFTEN: usize = 10;
+const OFTEN: usize = 6;
 
 /// What is left open in the text of a state until it is settled which function that stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,11 +53,13 @@ pub(super) fn filled(text: &str, mut fill: impl FnMut(Hole) -> String) -> String
     done
 }
 
-/// Numbers of a table in C.
-fn table(name: &str, numbers: &[usize]) -> String {
+/// Numbers of a table in C, in elements of 16 bits or, where that is not `wide`, as short as they may be.
+fn table(name: &str, numbers: &[usize], wide: bool) -> String {
     let listed: Vec<String> = numbers.iter().map(usize::to_string).collect();
     let lines: Vec<String> = listed.chunks(24).map(|line| line.join(", ")).collect();
-    format!("static const uint16_t {name}[] = {{\n    {}\n}};\n", lines.join(",\n    "))
+    let short = !wide && numbers.iter().all(|&number| number <= usize::from(u8::MAX));
+    let ty = if short { "uint8_t" } else { "uint16_t" };
+    format!("static const {ty} {name}[] = {{\n    {}\n}};\n", lines.join(",\n    "))
 }
 
 /// States that do the same.
@@ -78,6 +80,12 @@ impl Writer<'_> {
             !states[at].loops.is_empty() || whole.is_some_and(|whole| whole.contains(&at)) || met[at] * OFTEN >= most
         };
         (0..states.len()).map(is_often).collect()
+    }
+
+    /// The states that whole messages come through, and those with loops.
+    pub(super) fn core(&self, whole: &BTreeSet<usize>) -> Vec<bool> {
+        let states = self.automaton.states.iter().enumerate();
+        states.map(|(at, state)| !state.loops.is_empty() || whole.contains(&at)).collect()
     }
 
     /// In how many parts of samples each state is met.
@@ -161,11 +169,11 @@ impl Writer<'_> {
             merged.push_str(&self.merged(alone.len() + number, classes));
         }
         stops.across(self.automaton, &function);
-        let mut text = table(&format!("{prefix}_function"), &function);
+        let mut text = table(&format!("{prefix}_function"), &function, false);
         if !shared.is_empty() {
-            text.push_str(&table(&format!("{prefix}_class"), &class));
-            text.push_str(&table(&format!("{prefix}_row"), &row));
-            text.push_str(&table(&format!("{prefix}_next"), &rows));
+            text.push_str(&table(&format!("{prefix}_class"), &class, false));
+            text.push_str(&table(&format!("{prefix}_row"), &row, false));
+            text.push_str(&table(&format!("{prefix}_next"), &rows, true));
         }
         text.push('\n');
         for (number, states) in alone.iter().enumerate() {

@@ -56,6 +56,7 @@ mod modular;
 mod multi_buffer;
 mod outlined_circuit;
 mod outlined_functions;
+mod portable_product;
 mod prelude;
 mod prelude_wide;
 mod print_outlined;
@@ -84,6 +85,7 @@ pub use loop_frame::{CFunction, LoopNames};
 pub use machine::{Machine, supported};
 pub use messages::Many;
 pub use multi_buffer::many;
+pub use portable_product::{portable_product, portable_recurrence};
 pub use prelude::{arithmetic, prelude};
 pub use recurrence::{Memo, POWERS_BYTES, product_once, recurrence};
 pub use renamed::Renamed;
@@ -170,6 +172,8 @@ pub struct Shared<'a> {
     pub above: String,
     /// What it is called with, an initializer of that type, where the context is `s`.
     pub on: String,
+    /// The fields of that type: of what each points to the type, and where that lies in the context `s`.
+    pub fields: Vec<(String, String)>,
     /// What things are called in it.
     pub names: Box<dyn Names + 'a>,
 }

@@ -41,7 +41,7 @@ pub struct Memo {
 const ITERATIONS: usize = 1024;
 
 /// Bytes of a block.
-const BYTES: u64 = 16;
+pub(super) const BYTES: u64 = 16;
 
 /// Features that the functions need, by their names for compilers.
 fn features(bits: u32) -> BTreeSet<String> {
@@ -179,14 +179,7 @@ pub fn recurrence(
     names: &LoopNames,
 ) -> Result<(CFunction, BTreeSet<String>), NotApplicable> {
     let body = &split.independent;
-    let Added::Tokens(tokens) = split.recurrence.added else {
-        return Err(NotApplicable("what is added is the same in each iteration".into()));
-    };
-    let ports = if tokens.is_output { &body.produces } else { &body.consumes };
-    let whole = ports.get(tokens.port).is_some_and(|port| port.0 == BYTES) && tokens.first == 0;
-    if !whole {
-        return Err(NotApplicable("an iteration has more than the blocks of its recurrence".into()));
-    }
+    let tokens = blocks_of(split)?;
     let plan = plan(&split.recurrence, bits)?;
     let function = names.function;
     let features = features(bits);
@@ -210,8 +203,26 @@ pub fn recurrence(
     Ok((function.shown_by(EVIDENCE.iter().cloned()), features))
 }
 
+/// The blocks of a loop that its recurrence goes over.
+///
+/// # Errors
+///
+/// Why they are none that lie one beside the other.
+pub(super) fn blocks_of(split: &SplitLoop) -> Result<Tokens, NotApplicable> {
+    let body = &split.independent;
+    let Added::Tokens(tokens) = split.recurrence.added else {
+        return Err(NotApplicable("what is added is the same in each iteration".into()));
+    };
+    let ports = if tokens.is_output { &body.produces } else { &body.consumes };
+    let whole = ports.get(tokens.port).is_some_and(|port| port.0 == BYTES) && tokens.first == 0;
+    match whole {
+        true => Ok(tokens),
+        false => Err(NotApplicable("an iteration has more than the blocks of its recurrence".into())),
+    }
+}
+
 /// What products are held to.
-const EVIDENCE: &[Evidence] = &[
+pub(super) const EVIDENCE: &[Evidence] = &[
     Evidence::Basis { what: "the product against its plan of multiplications", vectors: 128 * 128 },
     Evidence::Identity { what: "((x + a) h + b) h = (x + a) (h h) + b h" },
     Evidence::Test {
@@ -235,7 +246,7 @@ fn plan(recurrence: &Recurrence, bits: u32) -> Result<Plan, NotApplicable> {
 }
 
 /// How long the functions for a product are.
-fn size_of(plan: &Plan) -> usize {
+pub(super) fn size_of(plan: &Plan) -> usize {
     let programs = [&plan.prepare_x, &plan.prepare_y, &plan.multiply, &plan.reduce];
     // Whole products are printed for two widths, and a group has a first part and others.
     2 * OPERATION * programs.map(|program| program.ops().len()).into_iter().sum::<usize>()
@@ -280,7 +291,7 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
 }
 
 /// An element of which a byte is a part, and its width.
-fn element(body: &Loop, byte: &ElementByte, names: &LoopNames) -> (String, u32) {
+pub(super) fn element(body: &Loop, byte: &ElementByte, names: &LoopNames) -> (String, u32) {
     let object = &body.objects[byte.object.0 as usize];
     (names.names.element(object, &byte.index.to_string()), object.width)
 }
@@ -423,6 +434,23 @@ fn memo(recurrence: &Recurrence, body: &Loop, plan: &Plan, names: &LoopNames) ->
     factor.filter(|_| fits).and_then(|factor| names.names.memo(factor))
 }
 
+/// Where bytes are: the number of an object, an index and the lowest bit.
+pub(super) type Places = Vec<Vec<(usize, usize, u32)>>;
+
+/// The places of bytes in objects that are numbered as they are met, and these objects.
+pub(super) fn objects_of<'b>(body: &'b Loop, lists: &[&[ElementByte]]) -> (Places, Vec<&'b Object>) {
+    let mut objects: Vec<ObjectId> = Vec::new();
+    let mut place = |byte: &ElementByte| {
+        let at = objects.iter().position(|known| *known == byte.object).unwrap_or_else(|| {
+            objects.push(byte.object);
+            objects.len() - 1
+        });
+        (at, byte.index, byte.lo)
+    };
+    let places = lists.iter().map(|bytes| bytes.iter().map(&mut place).collect()).collect();
+    (places, objects.into_iter().map(|object| &body.objects[object.0 as usize]).collect())
+}
+
 /// The recurrence with what it calls: one function for all programs that have the same, where these may share some.
 fn over_blocks(
     recurrence: &Recurrence,
@@ -442,18 +470,10 @@ fn over_blocks(
         text.push_str(&powers(recurrence, body, plan, bits, names, attribute));
         text + &blocks(recurrence, body, plan, bits, names, attribute, linkage)
     };
-    let mut objects: Vec<ObjectId> = Vec::new();
-    let mut place = |byte: &ElementByte| {
-        let at = objects.iter().position(|known| *known == byte.object).unwrap_or_else(|| {
-            objects.push(byte.object);
-            objects.len() - 1
-        });
-        (at, byte.index, byte.lo)
-    };
-    let places = [&recurrence.state, &recurrence.factor].map(|bytes| bytes.iter().map(&mut place).collect::<Vec<_>>());
+    let (places, objects) = objects_of(body, &[&recurrence.state, &recurrence.factor]);
     let memo = memo(recurrence, body, plan, names);
     let kept = memo.iter().flat_map(|Memo { powers, known }| [powers, known]);
-    let objects: Vec<&Object> = objects.iter().map(|object| &body.objects[object.0 as usize]).chain(kept).collect();
+    let objects: Vec<&Object> = objects.into_iter().chain(kept).collect();
     let about: Vec<(u32, usize)> = objects.iter().map(|object| (object.width, object.length)).collect();
     let identity = format!("recurrence {bits} {:?} {places:?} {about:?}", recurrence.product);
     let Some(shared) = names.names.shared(&identity, &objects) else { return print(names, "static") };
@@ -571,7 +591,7 @@ fn blocks(
 }
 
 /// The function that runs both parts, so many iterations at a time.
-fn iterations(split: &SplitLoop, tokens: Tokens, first: &CFunction, names: &LoopNames) -> String {
+pub(super) fn iterations(split: &SplitLoop, tokens: Tokens, first: &CFunction, names: &LoopNames) -> String {
     let body = &split.independent;
     let mut text = format!("static void {}({} *s", names.function, names.state);
     let mut arguments = String::from("s");

@@ -12,7 +12,7 @@ use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 
 /// Flags, sizes of chunks and counts that wait at a port.
-const WORDS: u64 = 16;
+const WORDS: u64 = 4;
 
 /// Bytes of a string of any length.
 const PART: u64 = 64;

@@ -503,12 +503,9 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, t
     let room = listed.iter().find(|parameter| parameter.port.role == Role::Output);
     let room =
         room.map_or("NULL, 0, NULL".into(), |Parameter { name, .. }| format!("{name}, {name}_room, {name}_bytes"));
-    let whole = |function: &str| {
-        let helpers = if function == "headrace_message_helped" { "helpers, " } else { "" };
-        format!(
-            "{strings}{}    return {function}({context}, {helpers}strings, rooms);\n",
-            array("room", "rooms", &rooms)
-        )
+    let whole = |function: &str, helpers: &str| {
+        let rooms = array("room", "rooms", &rooms);
+        format!("{strings}{rooms}    return {function}({context}, {helpers}strings, rooms);\n")
     };
     let work = match function {
         Function::Key => format!("    return headrace_message_key({context}, key, key_bytes);\n"),
@@ -520,10 +517,12 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, t
         Function::Generate => format!(
             "{strings}    const struct headrace_room to = {{{room}}};\n    return headrace_message_words({context}, strings, n_words, to);\n"
         ),
-        Function::Final => whole("headrace_message_final"),
+        Function::Final => whole("headrace_message_final", ""),
         Function::Message => {
             let others = prototype_as(spec, function, op, &format!("{op}_message_others"));
-            let _ = write!(text, "\nHR_ELSEWHERE {others} {{\n{}}}\n", whole("hr_message_whole_other"));
+            // One function for all operations: what is unusual is worth less code than what is usual.
+            let other = whole("headrace_message_helped", "NULL, ");
+            let _ = write!(text, "\nHR_ELSEWHERE {others} {{\n{other}}}\n");
             let given = listed.iter().map(|Parameter { name, port, .. }| match port.role.is_output() {
                 true => format!(", {name}, {name}_room, {name}_bytes"),
                 false => format!(", {name}, {name}_bytes"),
@@ -534,7 +533,7 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, t
                 array("room", "rooms", &rooms)
             )
         }
-        Function::Helped => whole("headrace_message_helped"),
+        Function::Helped => whole("headrace_message_helped", "helpers, "),
         Function::Many => format!(
             "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return hr_message_many(&{op}_operation, {op}_network_streams, all, strings, rooms, results);\n",
             array("room", "rooms", &rooms)

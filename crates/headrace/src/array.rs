@@ -9,7 +9,9 @@ use headrace_array::energy::energy;
 use headrace_array::isa::{self, Form, Generated};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, Tokens};
-use headrace_array::search::{MOST_IN_FLIGHT, Score, candidates, pipeline};
+use headrace_array::place::place;
+use headrace_array::program::{Links, Orders};
+use headrace_array::search::{MOST_IN_FLIGHT, Score, candidates, pipeline, pipelines};
 use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
 use headrace_array::tasks::{From, Tasks};
 use headrace_array::transform;
@@ -78,6 +80,8 @@ pub struct Mapped {
     pub n_answers: usize,
     /// Random messages that came out as the interpreter has them.
     pub n_messages: usize,
+    /// Column and row of each processor, where links over several tiles take longer than others.
+    pub places: Option<Vec<[u32; 2]>>,
 }
 
 impl Shape {
@@ -287,6 +291,7 @@ pub fn verified(
     let wrong = |why: String| Error::wrong(format!("{}: {why}", mapping.file.path));
     // Enough messages that half of them are the steady state, and whole periods.
     let n = effort.messages.max(8 * design.in_flight).next_multiple_of(design.in_flight);
+    let places = places(&design, machine).map_err(&wrong)?;
     let mut n_answers = 0;
     for answer in &mapping.written.answer {
         let given = |port: usize, name: &str, ty: Scalar| -> Result<Vec<i128>> {
@@ -306,7 +311,7 @@ pub fn verified(
             .map(|(at, port)| given(at, &port.name, port.ty))
             .collect::<Result<_>>()?;
         let messages = vec![message; design.in_flight];
-        let (.., outcome) = run(&design, machine, &messages, None, effort.costs).map_err(&wrong)?;
+        let (.., outcome) = run(&design, machine, places.as_deref(), &messages, None, effort.costs).map_err(&wrong)?;
         let came = by_port(network, &design, &messages[0], &outcome.outputs[0]).map_err(&wrong)?;
         for (port, tokens) in network.outputs.iter().zip(&came) {
             if let Some(hex) = answer.outputs.get(&port.name)
@@ -322,7 +327,8 @@ pub fn verified(
         n_answers += 1;
     }
     let messages = shape.random(network, n, effort.seed, &same);
-    let (setup, programs, outcome) = run(&design, machine, &messages, effort.window, effort.costs).map_err(&wrong)?;
+    let (setup, programs, outcome) =
+        run(&design, machine, places.as_deref(), &messages, effort.window, effort.costs).map_err(&wrong)?;
     let want = expected(network, &messages)?;
     for (at, (message, want)) in messages.iter().zip(&want).enumerate() {
         let came = by_port(network, &design, message, &outcome.outputs[at]).map_err(&wrong)?;
@@ -330,7 +336,7 @@ pub fn verified(
             return Err(wrong(format!("message {at} comes out otherwise than from the interpreter")));
         }
     }
-    Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n })
+    Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n, places })
 }
 
 /// Pipelines that fit after which no longer ones are tried.
@@ -376,10 +382,21 @@ pub fn search(
     let answers = mapping.file.text.find("\n[[answer]]").map_or("", |at| &mapping.file.text[at..]);
     let messages = shape.random(network, 8 * MOST_IN_FLIGHT, 1, &same_ports(network, mapping));
     let mut all = candidates(&folded);
-    let n_family = all.len();
+    let mut n_family = all.len();
     if matches!(costs, Costs::Isa(_)) {
-        // Pipelines of the whole network, from as few pieces as fit to as many as there are processors.
         let most = (*machine.grid.cores as usize).min(MOST_PIECES);
+        // A pipeline of each task, from few long pieces to many short ones.
+        let words = u64::from(*machine.core.program_words);
+        let limits = (0..12).map(|step| words * (16 - step) / 16);
+        all.extend(limits.flat_map(|limit| {
+            let bits = *machine.core.word_bits;
+            [false, true]
+                .into_iter()
+                .filter_map(|by_demand| pipelines(&folded, limit, by_demand, most, bits))
+                .collect::<Vec<_>>()
+        }));
+        // Pipelines of the whole network, from as few pieces as fit to as many as there are processors.
+        n_family = all.len();
         let mut sizes: Vec<usize> =
             (16..).map(|step| (1.13f64.powi(step)).round() as usize).take_while(|n| *n < most).collect();
         sizes.push(most);
@@ -405,7 +422,7 @@ pub fn search(
             let tried = Mapping::read(&file).and_then(|tried| design(&unrolled, &tried, machine));
             let Ok(tried) = tried else { break };
             let n = messages.len() - messages.len() % in_flight;
-            let Ok((setup, _, outcome)) = run(&tried, machine, &messages[..n], None, costs) else { break };
+            let Ok((setup, _, outcome)) = run(&tried, machine, None, &messages[..n], None, costs) else { break };
             let cycles = outcome.cycles_per_message;
             if cycles >= best {
                 break;
@@ -443,18 +460,30 @@ fn tokens_of(hex: &str, ty: Scalar) -> std::result::Result<Vec<i128>, String> {
     hex.chunks(digits).map(token).collect()
 }
 
+/// Where processors are, if times depend on it.
+fn places(design: &Design, machine: &Machine) -> std::result::Result<Option<Vec<[u32; 2]>>, String> {
+    let link = &machine.link;
+    if *link.long_latency == *link.near_latency && *link.long_latency_per_tile == 0 {
+        return Ok(None);
+    }
+    let orders = Orders::of(design, &|_| false, &|_| false);
+    let links = Links::of(design, machine, &orders, None);
+    place(design, machine, &links, 1).map(Some)
+}
+
 /// Simulates messages; parameters follow from the first of them.
 fn run(
     design: &Design,
     machine: &Machine,
+    places: Option<&[[u32; 2]]>,
     messages: &[Message],
     window: Option<(u64, u64)>,
     costs: Costs,
 ) -> std::result::Result<(Setup, Vec<Generated>, Outcome), String> {
     let parameters = design.tasks.parameter_values(&messages[0])?;
     let (setup, programs) = match costs {
-        Costs::Published => (headrace_array::program::build(design, machine, &parameters, None)?, Vec::new()),
-        Costs::Isa(form) => isa::build(design, machine, &parameters, None, form)?,
+        Costs::Published => (headrace_array::program::build(design, machine, &parameters, places)?, Vec::new()),
+        Costs::Isa(form) => isa::build(design, machine, &parameters, places, form)?,
     };
     let outcome = simulate(&setup, messages, window).map_err(|failed| explain(design, &failed))?;
     Ok((setup, programs, outcome))

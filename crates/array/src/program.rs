@@ -434,7 +434,7 @@ pub fn build(
         let has = *machine.core.data_words as usize;
         if tables + known > has {
             return Err(format!(
-                "the data of `{}` takes {} words at least, of {has}: {tables} for tables, {known} for what is known when it is loaded",
+                "the data of `{}` takes {} words at least, of {has}: {tables} for tables, {known} for what is known beforehand",
                 core.name,
                 tables + known
             ));

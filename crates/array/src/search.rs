@@ -5,7 +5,8 @@
 //! the other, passing words through; whether a class that follows another is fused with it; whether what only passes on is
 //! absorbed or stays with its source; how many messages are in a loop together. The family of a network with few
 //! classes has some hundred members, each of which is simulated in milliseconds: it is gone through as a whole, so what is best of it is
-//! known and not guessed. What comes out are mapping files.
+//! known and not guessed. With generated programs there are pipelines beside it, of the network as a whole and of each of its
+//! tasks, for more and more processors. What comes out are mapping files.
 
 use crate::tasks::{From, Tasks};
 use crate::transform::{Along, only_passes, pieces_for};
@@ -271,6 +272,9 @@ fn short(class: &str) -> String {
     parts[from..].join(".")
 }
 
+/// How what is said of pipelines of whole networks begins.
+pub const PIPELINE: &str = "a pipeline";
+
 /// A pipeline of so many pieces, as it stands in a mapping file.
 pub fn pipeline(n: usize, by_demand: bool) -> Candidate {
     let how = if by_demand { "pipeline-by-demand" } else { "pipeline" };
@@ -280,7 +284,7 @@ pub fn pipeline(n: usize, by_demand: bool) -> Candidate {
         n - 1
     );
     let order = if by_demand { "as outputs need it" } else { "in the order of the program" };
-    Candidate { text, about: format!("a pipeline of {n}, {order}"), loops: false, n_cores: n }
+    Candidate { text, about: format!("{PIPELINE} of {n}, {order}"), loops: false, n_cores: n }
 }
 
 /// Each task as a pipeline of its own whose pieces take no more than so many instructions, so that what one task gives goes

@@ -11,7 +11,7 @@ use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, Tokens};
 use headrace_array::place::place;
 use headrace_array::program::{Links, Orders};
-use headrace_array::search::{MOST_IN_FLIGHT, Score, candidates, pipeline, pipelines};
+use headrace_array::search::{Candidate, MOST_IN_FLIGHT, PIPELINE, Score, candidates, pipeline, pipelines};
 use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
 use headrace_array::tasks::{From, Tasks};
 use headrace_array::transform;
@@ -25,6 +25,7 @@ use headrace_platform::File;
 use headrace_source::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use headrace_array as many_core;
 
@@ -341,6 +342,8 @@ pub fn verified(
 
 /// Pipelines that fit after which no longer ones are tried.
 const ENOUGH_PIPELINES: usize = 4;
+/// Mappings that are tried before it is looked whether there are enough.
+const TOGETHER: usize = 16;
 /// Most pieces of a pipeline that are tried.
 const MOST_PIECES: usize = 320;
 
@@ -402,18 +405,12 @@ pub fn search(
         sizes.push(most);
         all.extend(sizes.iter().flat_map(|&n| [false, true].map(|by_demand| pipeline(n, by_demand))));
     }
-    let mut found = Vec::new();
-    let mut n_fitting = 0;
-    for (at, candidate) in all.iter().enumerate() {
-        status(at, all.len());
-        // Beyond the first pipelines that fit, longer ones are faster by little and take more processors.
-        if at >= n_family && n_fitting >= ENOUGH_PIPELINES {
-            break;
-        }
+    let tried = |candidate: &Candidate| -> Vec<Found> {
+        let mut found = Vec::new();
         let mut best = f64::INFINITY;
         let most = if candidate.loops { MOST_IN_FLIGHT } else { 1 };
         if candidate.n_cores > *machine.grid.cores as usize {
-            continue;
+            return found;
         }
         for in_flight in 1..=most {
             let flight = if in_flight > 1 { format!("in_flight = {in_flight}\n") } else { String::new() };
@@ -428,7 +425,6 @@ pub fn search(
                 break;
             }
             best = cycles;
-            n_fitting += usize::from(at >= n_family);
             let takes = energy(&tried, machine, &setup.channels, &outcome, None);
             let score = Score { cores: tried.cores.len(), cycles, energy: takes.nj_per_message };
             let about = match in_flight {
@@ -437,8 +433,44 @@ pub fn search(
             };
             found.push(Found { text: file.text, about, score });
         }
+        found
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < all.len() {
+        status(at, all.len());
+        let end = (at + TOGETHER).min(if at < n_family { n_family } else { all.len() });
+        found.extend(on_all_processors(&all[at..end], &tried));
+        let is_pipeline = |it: &&Found| it.about.starts_with(PIPELINE);
+        // Beyond the first pipelines that fit, longer ones are faster by little and take more processors.
+        if end > n_family && found.iter().filter(is_pipeline).count() >= ENOUGH_PIPELINES {
+            break;
+        }
+        at = end;
     }
     Ok(found)
+}
+
+/// What becomes of each, in their order, on as many threads as there are processors.
+fn on_all_processors(candidates: &[Candidate], tried: &(dyn Fn(&Candidate) -> Vec<Found> + Sync)) -> Vec<Found> {
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut own = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(candidate) = candidates.get(at) else { return own };
+            own.push((at, tried(candidate)));
+        }
+    };
+    let mut all: Vec<(usize, Vec<Found>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
+        // A panic of one is a panic of all.
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.flat_map(|own| own.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().flat_map(|(_, found)| found).collect()
 }
 
 fn same_ports(network: &Network, mapping: &Mapping) -> Vec<usize> {

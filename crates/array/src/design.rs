@@ -22,6 +22,8 @@ pub struct Core {
     pub place: Option<[u32; 2]>,
     /// Whether it only joins streams, where a processor has fewer ports than it takes streams.
     pub merges: bool,
+    /// Its frequency as a part of the nominal one, above 0 and at most 1.
+    pub clock: f64,
 }
 
 impl Core {
@@ -52,6 +54,9 @@ pub struct Design {
     /// Which of several costs of a class is meant.
     pub style: BTreeMap<String, String>,
 }
+
+/// Ticks of a nominal cycle where processors have clocks of their own; parts of it by small numbers are whole.
+const TICKS: u64 = 840;
 
 /// Makes a design of a network (its tasks along one message) as a mapping says.
 ///
@@ -151,7 +156,14 @@ pub fn design(network: &Tasks, mapping: &Mapping, machine: &Machine) -> Result<D
             return Err(file.wrong_at(&core.at, format!("`{}` has no task that anything needs", core.name)));
         }
         let own = own.into_iter().map(|(_, id)| id).collect();
-        cores.push(Core { name: core.name.clone(), tasks: own, groups, place: core.place, merges: false });
+        cores.push(Core {
+            name: core.name.clone(),
+            tasks: own,
+            groups,
+            place: core.place,
+            merges: false,
+            clock: core.clock,
+        });
     }
     let mut design = Design {
         tasks,
@@ -200,6 +212,17 @@ impl Design {
             }
         }
         homes
+    }
+
+    /// Ticks of a cycle at the nominal frequency: 1 where no processor has a clock of its own.
+    pub fn ticks(&self) -> u64 {
+        if self.cores.iter().all(|core| core.clock == 1.0) { 1 } else { TICKS }
+    }
+
+    /// Ticks of a cycle of each processor.
+    pub fn periods(&self) -> Vec<u64> {
+        let ticks = self.ticks();
+        self.cores.iter().map(|core| ((ticks as f64 / core.clock).round() as u64).max(1)).collect()
     }
 
     /// From where a processor takes words, in the order in which it first does, and how many values in a message.
@@ -267,7 +290,7 @@ impl Design {
                     merging.push(merge);
                     groups.push(group);
                 }
-                self.cores.push(Core { name, tasks: Vec::new(), groups, place: None, merges: true });
+                self.cores.push(Core { name, tasks: Vec::new(), groups, place: None, merges: true, clock: 1.0 });
                 let mut names = names;
                 names.push(merging);
                 for (core, names) in self.cores.iter_mut().zip(&names) {

@@ -57,17 +57,21 @@ pub fn energy(
     let power = &machine.power;
     let time = outcome.cycles_per_message * outcome.steady as f64;
     let (mut executing, mut stalled, mut leakage) = (0.0, 0.0, 0.0);
-    for activity in &outcome.activity {
+    for (activity, core) in outcome.activity.iter().zip(&design.cores) {
+        // A slower clock takes a lower voltage.
+        let clock = core.clock;
+        let scale = match clock {
+            1.0 => 1.0,
+            clock => at_voltage(machine, volts(machine, clock * *machine.clock.mhz)),
+        };
         // What a processor waits for at the ends of the window is not whole: states have their shares of its own time.
-        let own = activity.cycles().max(1) as f64;
-        let busy = (activity.executed + activity.nops) as f64 / time;
+        let busy = (activity.executed + activity.nops) as f64 / (time * clock);
         let idle = (1.0 - busy).max(0.0);
         let waits = (activity.stalled + activity.halted) as f64;
         let halted = if waits > 0.0 { idle * activity.halted as f64 / waits } else { 0.0 };
-        executing += activity.executed as f64 / time * *power.active_mw;
-        stalled += (activity.nops as f64 / time + idle - halted) * *power.stall_mw;
-        leakage += halted * *power.leakage_mw;
-        let _ = own;
+        executing += activity.executed as f64 / time * *power.active_mw * scale;
+        stalled += (activity.nops as f64 / time + (idle - halted) * clock) * *power.stall_mw * scale;
+        leakage += halted * *power.leakage_mw * scale;
     }
     let mut links = 0.0;
     for (channel, &words) in channels.iter().zip(&outcome.words) {
@@ -93,6 +97,21 @@ pub fn energy(
 /// Energy at a voltage as a part of that at the nominal one.
 pub fn at_voltage(machine: &Machine, volts: f64) -> f64 {
     (volts / *machine.clock.volts).powf(*machine.clock.energy_exponent)
+}
+
+/// The lowest voltage at which a frequency in megahertz is reached, not below that of the lowest operating point.
+pub fn volts(machine: &Machine, mhz: f64) -> f64 {
+    let lowest = machine.clock.point.iter().map(|point| *point.volts).fold(*machine.clock.volts, f64::min);
+    let (mut low, mut high) = (lowest, *machine.clock.volts);
+    // The frequency rises with the voltage.
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        match frequency(machine, middle) < mhz {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    high
 }
 
 /// The frequency that is reached at a voltage, in megahertz: on the line through the operating points on both sides.

@@ -6,8 +6,8 @@
 //! | `values`, `tasks`, `unroll` | a network along one message, as tasks with wires between them |
 //! | `transform` | what may be done to such a network: split, commute, absorb, fold |
 //! | `mapping` | which task is where, as data; legality |
-//! | `cost`, `program` | what each processor does, cycle by cycle |
-//! | `simulate` | all of them at once, with values |
+//! | `program`, `isa` | what each processor does, cycle by cycle |
+//! | `simulate`, `vcd` | all of them at once, with values; what they do when, for viewers of waveforms |
 
 pub mod atomic;
 pub mod design;
@@ -23,3 +23,4 @@ pub mod tasks;
 pub mod transform;
 pub mod unroll;
 pub mod values;
+pub mod vcd;

@@ -19,6 +19,7 @@
 //! tasks = ["sub#{r} + shift#{r}"]   # fused; "sub#0..8" are nine tasks, one after the other; what stands in one entry with
 //!                                   # ` ; ` between is done for a message before the next message in flight
 //! place = [0, 1]             # column and row; chosen where nothing is said
+//! clock = 0.5                # its frequency as a part of the nominal one, which it has where nothing is said
 //! for = { r = [0, 8] }
 //! ```
 //!
@@ -147,6 +148,8 @@ pub struct CoreTasks {
     pub tasks: Vec<Mention>,
     /// Column and row.
     pub place: Option<toml::Spanned<[u32; 2]>>,
+    /// Its frequency as a part of the nominal one; the nominal one where nothing is said.
+    pub clock: Option<toml::Spanned<f64>>,
     /// For which numbers; the first and the last of each variable.
     #[serde(default, rename = "for")]
     pub variables: BTreeMap<String, [i64; 2]>,
@@ -180,6 +183,8 @@ pub struct Placed {
     pub groups: Vec<usize>,
     /// Column and row.
     pub place: Option<[u32; 2]>,
+    /// Its frequency as a part of the nominal one.
+    pub clock: f64,
     /// Where it is written.
     pub at: Mention,
 }
@@ -196,6 +201,9 @@ pub struct Mapping {
     /// Processors.
     pub cores: Vec<Placed>,
 }
+
+/// The lowest frequency of a processor, as a part of the nominal one.
+const SLOWEST: f64 = 0.01;
 
 /// Most processors or steps that one entry may stand for.
 const MOST: usize = 100_000;
@@ -281,6 +289,14 @@ impl Mapping {
                     return Err(file.wrong_at(&core.name, format!("`{name}` has no tasks")));
                 }
                 let place = core.place.as_ref().map(|place| *place.get_ref());
+                let clock = core.clock.as_ref().map_or(1.0, |clock| *clock.get_ref());
+                if let Some(written) = &core.clock
+                    && !(clock >= SLOWEST && clock <= 1.0)
+                {
+                    let problem =
+                        format!("`clock` is {clock}; it is a part of the nominal frequency, from {SLOWEST} to 1");
+                    return Err(file.wrong(written.span(), problem));
+                }
                 if let (Some(place), Some(written)) = (place, &core.place)
                     && let Some(other) = cores.iter().find(|other| other.place == Some(place))
                 {
@@ -288,7 +304,7 @@ impl Mapping {
                         format!("`{name}` and `{}` are both at column {}, row {}", other.name, place[0], place[1]);
                     return Err(file.wrong(written.span(), problem));
                 }
-                cores.push(Placed { name, tasks, groups, place, at: core.name.clone() });
+                cores.push(Placed { name, tasks, groups, place, clock, at: core.name.clone() });
             }
         }
         Ok(Self { file: file.clone(), written, steps, cores })

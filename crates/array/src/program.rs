@@ -5,6 +5,7 @@
 //! reader that needs another first keeps what is before it.
 
 use crate::design::{Design, Source};
+use crate::isa::lower::table_words;
 use crate::machine::{Cost, Emit, Machine};
 use crate::simulate::{Channel, Compute, How, OutsideWord, Program, Setup, Step};
 use crate::tasks::{From, Task, Wire};
@@ -429,6 +430,16 @@ pub fn build(
             ));
         }
         maker.program.program_words = Some(program_words);
+        let (tables, known) = kept(design, core, *machine.core.word_bits);
+        let has = *machine.core.data_words as usize;
+        if tables + known > has {
+            return Err(format!(
+                "the data of `{}` takes {} words at least, of {has}: {tables} for tables, {known} for what is known beforehand",
+                core.name,
+                tables + known
+            ));
+        }
+        maker.program.data_words = tables + known;
         let bits = maker.word_bits;
         for (&link, words) in &maker.arrivals.outside {
             let token = |&(message, id, limb): &Word| {
@@ -451,7 +462,29 @@ pub fn build(
         messages: design.in_flight,
         halt_after: u64::from(*machine.clock.halt_after),
         restart: u64::from(*machine.clock.restart),
+        periods: design.periods(),
+        ticks: design.ticks(),
     })
+}
+
+/// Words that the data memory of a processor must have whatever its program is: of tables, and of what is known when it is
+/// loaded (a key, say).
+fn kept(design: &Design, core: &crate::design::Core, bits: u32) -> (usize, usize) {
+    let tasks = &design.tasks;
+    let (mut tables, mut known): (BTreeSet<u32>, BTreeSet<Id>) = Default::default();
+    for task in &core.tasks {
+        let task = &tasks.tasks[task.index()];
+        for id in tasks.body(task) {
+            let node = tasks.values.node(id);
+            if let Op::Table(table) = node.op {
+                tables.insert(table);
+            }
+            known.extend(node.args.iter().filter(|arg| tasks.parameters.contains(arg)));
+        }
+    }
+    // As densely as can be: how measured programs keep it, nobody says.
+    let known = known.iter().map(|&id| tasks.values.width(id).0 as usize).sum::<usize>().div_ceil(bits as usize);
+    (table_words(&tasks.values, &tables, bits), known)
 }
 
 impl Maker<'_> {

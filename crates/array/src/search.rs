@@ -5,10 +5,11 @@
 //! the other, passing words through; whether a class that follows another is fused with it; whether what only passes on is
 //! absorbed or stays with its source; how many messages are in a loop together. The family of a network with few
 //! classes has some hundred members, each of which is simulated in milliseconds: it is gone through as a whole, so what is best of it is
-//! known and not guessed. What comes out are mapping files.
+//! known and not guessed. With generated programs there are pipelines beside it, of the network as a whole and of each of its
+//! tasks, for more and more processors. What comes out are mapping files.
 
 use crate::tasks::{From, Tasks};
-use crate::transform::only_passes;
+use crate::transform::{Along, only_passes, pieces_for};
 use crate::values::{Id, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -271,6 +272,9 @@ fn short(class: &str) -> String {
     parts[from..].join(".")
 }
 
+/// How what is said of pipelines of whole networks begins.
+pub const PIPELINE: &str = "a pipeline";
+
 /// A pipeline of so many pieces, as it stands in a mapping file.
 pub fn pipeline(n: usize, by_demand: bool) -> Candidate {
     let how = if by_demand { "pipeline-by-demand" } else { "pipeline" };
@@ -280,7 +284,34 @@ pub fn pipeline(n: usize, by_demand: bool) -> Candidate {
         n - 1
     );
     let order = if by_demand { "as outputs need it" } else { "in the order of the program" };
-    Candidate { text, about: format!("a pipeline of {n}, {order}"), loops: false, n_cores: n }
+    Candidate { text, about: format!("{PIPELINE} of {n}, {order}"), loops: false, n_cores: n }
+}
+
+/// Each task as a pipeline of its own whose pieces take no more than so many instructions, so that what one task gives goes
+/// straight to the piece of another that needs it; what only passes on is absorbed. None where it takes more processors than
+/// `most`, or is no pipeline.
+pub fn pipelines(tasks: &Tasks, limit: u64, by_demand: bool, most: usize, word_bits: u32) -> Option<Candidate> {
+    let along = if by_demand { Along::Demand } else { Along::Program };
+    let how = if by_demand { "pipeline-by-demand" } else { "pipeline" };
+    let (mut changes, mut cores, mut n_cores, mut longest) = (String::new(), String::new(), 0, 0);
+    for (at, task) in tasks.tasks.iter().enumerate().filter(|(_, task)| !only_passes(tasks, task)) {
+        let n = pieces_for(tasks, TaskId(at as u32), limit, most.checked_sub(n_cores)?, along, word_bits)?;
+        let name = &task.name;
+        if n > 1 {
+            let _ = write!(changes, "\n[[change]]\nwhat = \"{how}\"\ntask = \"{name}\"\ninto = {n}\n");
+        }
+        let (task, numbers) = match n {
+            1 => (name.clone(), String::new()),
+            n => (format!("{name}/{{k}}"), format!("for = {{ k = [0, {}] }}\n", n - 1)),
+        };
+        let number = if n == 1 { "0" } else { "{k}" };
+        let _ = write!(cores, "\n[[core]]\nname = \"T{at}.{number}\"\ntasks = [\"{task}\"]\n{numbers}");
+        n_cores += n;
+        longest = longest.max(n);
+    }
+    let order = if by_demand { "as outputs need it" } else { "in the order of the program" };
+    let about = format!("each task a pipeline, {order}, of {n_cores} in all");
+    (longest > 1).then(|| Candidate { text: changes + &cores, about, loops: false, n_cores })
 }
 
 /// What matters of a mapping that was simulated.

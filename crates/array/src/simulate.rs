@@ -5,6 +5,10 @@
 //! depend on the order in which processors are simulated: each runs ahead until it needs a word or room that is not known
 //! yet, and what happens is the same as cycle by cycle. A word that is written in a cycle can be read `latency` cycles after
 //! its end; a word that is read makes room from the next cycle on.
+//!
+//! Processors have clocks of their own (globally asynchronous, locally synchronous). Time is counted in ticks, of which each
+//! processor's cycle takes as many as it likes; a word that crosses from one clock to another is seen at an edge of the
+//! reader's, after the link's latency in cycles of that.
 
 use crate::isa::{Code, Instruction, OUTSIDE, Source, Target};
 use crate::values::{Op, evaluate};
@@ -121,6 +125,10 @@ pub struct Setup {
     pub halt_after: u64,
     /// Cycles that it takes to start again.
     pub restart: u64,
+    /// Ticks of a cycle of each processor.
+    pub periods: Vec<u64>,
+    /// Ticks of a cycle at the nominal frequency.
+    pub ticks: u64,
 }
 
 /// What a processor has done.
@@ -248,6 +256,8 @@ struct Running {
     marks: Vec<(u64, Activity)>,
     spells: Vec<Spell>,
     machine: Registers,
+    /// Ticks of its cycle.
+    cycle: u64,
 }
 
 /// What a processor that executes instructions keeps.
@@ -293,6 +303,7 @@ enum Did {
 /// A deadlock, or an operation without a result.
 pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u64)>) -> Result<Outcome, Failed> {
     let n_messages = inputs.len() - inputs.len() % setup.messages.max(1);
+    let window = window.map(|(from, to)| (from * setup.ticks, to * setup.ticks));
     let mut links: Vec<Link> = setup
         .channels
         .iter()
@@ -311,7 +322,8 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
     let mut running: Vec<Running> = setup
         .programs
         .iter()
-        .map(|program| Running {
+        .zip(&setup.periods)
+        .map(|(program, &cycle)| Running {
             at: 0,
             time: 0,
             task: 0,
@@ -322,6 +334,7 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
             marks: Vec::new(),
             spells: Vec::new(),
             machine: Registers::of(program),
+            cycle,
         })
         .collect();
     let mut outputs = vec![vec![0; setup.n_outputs]; n_messages];
@@ -360,8 +373,8 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
         'run: while core.period < n_periods && !program.steps.is_empty() {
             match &program.steps[core.at] {
                 Step::Work(executed, nops) => {
-                    let (begin, middle) = (core.time, core.time + u64::from(*executed));
-                    core.time = middle + u64::from(*nops);
+                    let (begin, middle) = (core.time, core.time + u64::from(*executed) * core.cycle);
+                    core.time = middle + u64::from(*nops) * core.cycle;
                     core.activity.executed += u64::from(*executed);
                     core.activity.nops += u64::from(*nops);
                     core.note(window, begin, middle, State::Executes);
@@ -399,7 +412,7 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
                             core.values[to as usize] = value;
                         }
                         link.n_taken += 1;
-                        link.freed.push_back(time + 1);
+                        link.freed.push_back(time + core.cycle);
                         if link.freed.len() > depth {
                             link.freed.pop_front();
                         }
@@ -411,7 +424,8 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
                     for &(link, from) in put {
                         let channel = &setup.channels[link as usize];
                         let link = &mut links[link as usize];
-                        link.words.push_back((core.values[from as usize], time + 1 + channel.latency));
+                        let ready = time + core.cycle + channel.latency * setup.periods[channel.to];
+                        link.words.push_back((core.values[from as usize], ready));
                         link.n_put += 1;
                         link.most = link.most.max(link.n_put - link.n_taken);
                         woken.push(channel.to);
@@ -459,24 +473,32 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
     let time = running.iter().map(|core| core.time).max().unwrap_or(0);
     let has_work = |program: &Program| !program.steps.is_empty() || program.code.is_some();
     if running.iter().zip(&setup.programs).any(|(core, program)| core.period < n_periods && has_work(program)) {
-        return Err(Failed::Deadlock(time, waits(setup, &running, &links, n_periods)));
+        return Err(Failed::Deadlock(time.div_ceil(setup.ticks), waits(setup, &running, &links, n_periods)));
     }
     let steady = (n_periods - warm) * setup.messages;
-    let activity = running.iter().map(|core| match (core.marks.last(), core.marks.get(warm.wrapping_sub(1))) {
+    let measured = |core: &Running| match (core.marks.last(), core.marks.get(warm.wrapping_sub(1))) {
         (Some(&(_, end)), Some(&(_, begin))) => end.minus(begin),
         (Some(&(_, end)), None) => end,
         _ => Activity::default(),
-    });
+    };
+    let activity = running.iter().map(measured).collect();
     let words = links.iter().zip(&words_warm).map(|(link, &begin)| (link.n_put - begin) as u64).collect();
     let begin = (warm * setup.messages).checked_sub(1).and_then(|at| done.get(at)).copied().unwrap_or(0);
     let end = done.last().copied().unwrap_or(0);
+    // In cycles at the nominal frequency.
+    let cycles = |ticks: u64| ticks.div_ceil(setup.ticks);
+    let core_cycles = setup.periods.iter().map(|cycle| time / cycle).sum();
+    for spell in running.iter_mut().flat_map(|core| &mut core.spells) {
+        (spell.from, spell.to) = (spell.from / setup.ticks, cycles(spell.to));
+    }
+    done.iter_mut().for_each(|done| *done = cycles(*done));
     Ok(Outcome {
-        cycles_per_message: (end - begin) as f64 / steady.max(1) as f64,
+        cycles_per_message: (end - begin) as f64 / (setup.ticks * steady.max(1) as u64) as f64,
         latency: done.first().copied().unwrap_or(0),
-        activity: activity.collect(),
+        activity,
         words,
         steady,
-        core_cycles: time * running.len() as u64,
+        core_cycles,
         fills: links.iter().map(|link| link.most).collect(),
         spells: running.into_iter().map(|core| core.spells).collect(),
         done,
@@ -584,10 +606,11 @@ impl Link {
         }
     }
 
-    fn take(&mut self, time: u64, depth: usize) -> i128 {
+    /// Takes a word; its place is free from a time on.
+    fn take(&mut self, free: u64, depth: usize) -> i128 {
         let value = self.words.pop_front().map_or(0, |(value, _)| value);
         self.n_taken += 1;
-        self.freed.push_back(time + 1);
+        self.freed.push_back(free);
         if self.freed.len() > depth {
             self.freed.pop_front();
         }
@@ -618,7 +641,7 @@ impl Running {
         let (repeat, generate, jump) = code.setup;
         let busy = |this: &mut Self, cycles: u32, window| {
             let begin = this.time;
-            this.time += u64::from(cycles);
+            this.time += u64::from(cycles) * this.cycle;
             this.activity.executed += u64::from(cycles);
             let end = this.time;
             this.note(window, begin, end, State::Executes);
@@ -640,7 +663,7 @@ impl Running {
         };
         if nops > 0 && !self.machine.waited {
             let begin = self.time;
-            self.time += u64::from(nops);
+            self.time += u64::from(nops) * self.cycle;
             self.activity.nops += u64::from(nops);
             let end = self.time;
             self.note(window, begin, end, State::Nop);
@@ -731,7 +754,7 @@ impl Running {
                 let link = code.inputs[port as usize] as usize;
                 let channel = &world.setup.channels[link];
                 world.woken.extend(channel.from);
-                world.links[link].take(self.time, channel.depth) as u64
+                world.links[link].take(self.time + self.cycle, channel.depth) as u64
             }
         })
     }
@@ -749,7 +772,8 @@ impl Running {
             Target::Links(links) => {
                 for link in writes(code, to) {
                     let channel = &world.setup.channels[link];
-                    world.links[link].put(i128::from(result), self.time + 1 + channel.latency);
+                    let latency = channel.latency * world.setup.periods[channel.to];
+                    world.links[link].put(i128::from(result), self.time + self.cycle + latency);
                     world.woken.push(channel.to);
                 }
                 if links & OUTSIDE != 0 {
@@ -760,7 +784,7 @@ impl Running {
                         let place = &mut world.outputs[message][position as usize];
                         *place |= i128::from(result) << (limb * code.bits);
                     }
-                    world.done[message] = world.done[message].max(self.time + 1);
+                    world.done[message] = world.done[message].max(self.time + self.cycle);
                 }
             }
         }
@@ -772,21 +796,23 @@ impl Running {
             return;
         }
         let begin = self.time;
-        let stalled = (until - begin).min(setup.halt_after);
-        let is_halted = until - begin > setup.halt_after;
-        self.time = if is_halted { until + setup.restart } else { until };
+        // At an edge of its own clock.
+        let waits = (until - begin).div_ceil(self.cycle);
+        let stalled = waits.min(setup.halt_after);
+        let restart = if waits > setup.halt_after { setup.restart } else { 0 };
+        self.time = begin + (waits + restart) * self.cycle;
         self.activity.stalled += stalled;
-        self.activity.halted += self.time - begin - stalled;
-        let (middle, end) = (begin + stalled, self.time);
+        self.activity.halted += waits + restart - stalled;
+        let (middle, end) = (begin + stalled * self.cycle, self.time);
         self.note(window, begin, middle, State::Stalls);
         self.note(window, middle, end, State::Halted);
     }
 
     fn executes(&mut self, window: Option<(u64, u64)>) {
         let begin = self.time;
-        self.time += 1;
+        self.time += self.cycle;
         self.activity.executed += 1;
-        self.note(window, begin, begin + 1, State::Executes);
+        self.note(window, begin, begin + self.cycle, State::Executes);
     }
 
     fn note(&mut self, window: Option<(u64, u64)>, from: u64, to: u64, state: State) {

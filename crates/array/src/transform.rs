@@ -253,156 +253,214 @@ pub enum Along {
 /// How classes of pieces of pipelines end.
 pub const PIECE: &str = "/piece";
 
-/// Splits a task into pieces one after the other that take about equally long, each of which takes all that it and later
-/// ones need from the one before. Cuts are where the fewest words are alive, near where they would be equal.
-///
-/// # Errors
-///
-/// There are fewer operations than pieces, or a value that would have to be passed on is wider than 64 bits.
-pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits: u32) -> Result<(), String> {
-    let task = tasks.tasks[at.index()].clone();
-    let given: BTreeMap<Id, From> = task.inputs.iter().map(|wire| (wire.value, wire.from)).collect();
-    let mut body = tasks.body(&task);
-    if along == Along::Program {
-        body.sort_unstable();
-    }
-    if body.len() < n || n == 0 {
-        return Err(format!("`{}` has {} operations, too few for {n} pieces", task.name, body.len()));
-    }
-    let place: HashMap<Id, usize> = body.iter().enumerate().map(|(place, id)| (*id, place)).collect();
-    // Until where each value is needed.
-    let mut last: HashMap<Id, usize> = HashMap::new();
-    for (place, id) in body.iter().enumerate() {
-        for arg in &tasks.values.node(*id).args {
-            last.insert(*arg, place);
+/// A task's operations in an order, and what pieces of them take.
+struct Cutting<'t> {
+    tasks: &'t Tasks,
+    word_bits: u32,
+    given: BTreeMap<Id, From>,
+    body: Vec<Id>,
+    place: HashMap<Id, usize>,
+    /// Until where each value is needed.
+    last: HashMap<Id, usize>,
+    /// Words alive behind each place.
+    alive: Vec<i64>,
+    sums: Vec<u64>,
+}
+
+impl<'t> Cutting<'t> {
+    fn of(tasks: &'t Tasks, at: TaskId, along: Along, word_bits: u32) -> Self {
+        let task = &tasks.tasks[at.index()];
+        let given: BTreeMap<Id, From> = task.inputs.iter().map(|wire| (wire.value, wire.from)).collect();
+        let mut body = tasks.body(task);
+        if along == Along::Program {
+            body.sort_unstable();
         }
-    }
-    let n_words = |id: Id| tasks.values.n_words(id, word_bits);
-    // Words alive behind each place.
-    let mut change = vec![0i64; body.len() + 1];
-    for (&id, &until) in &last {
-        if let Some(&from) = place.get(&id)
-            && until > from
-        {
-            change[from] += n_words(id) as i64;
-            change[until] -= n_words(id) as i64;
+        let place: HashMap<Id, usize> = body.iter().enumerate().map(|(place, id)| (*id, place)).collect();
+        let mut last: HashMap<Id, usize> = HashMap::new();
+        for (place, id) in body.iter().enumerate() {
+            for arg in &tasks.values.node(*id).args {
+                last.insert(*arg, place);
+            }
         }
+        let n_words = |id: Id| tasks.values.n_words(id, word_bits);
+        let mut change = vec![0i64; body.len() + 1];
+        for (&id, &until) in &last {
+            if let Some(&from) = place.get(&id)
+                && until > from
+            {
+                change[from] += n_words(id) as i64;
+                change[until] -= n_words(id) as i64;
+            }
+        }
+        let mut alive = 0;
+        let alive: Vec<i64> = change
+            .iter()
+            .map(|by| {
+                alive += by;
+                alive
+            })
+            .collect();
+        let mut cutting = Self { tasks, word_bits, given, body, place, last, alive, sums: vec![0] };
+        for at in 0..cutting.body.len() {
+            cutting.sums.push(cutting.sums[at] + cutting.weight(cutting.body[at]));
+        }
+        cutting
     }
-    let mut alive = 0;
-    let alive: Vec<i64> = change
-        .iter()
-        .map(|by| {
-            alive += by;
-            alive
-        })
-        .collect();
-    let weight = |id: &Id| -> u64 {
-        let node = tasks.values.node(*id);
-        let known = |at: usize| node.args.get(at).and_then(|&arg| tasks.values.constant(arg));
-        let n = n_words(*id) as u64;
+
+    fn n_words(&self, id: Id) -> usize {
+        self.tasks.values.n_words(id, self.word_bits)
+    }
+
+    fn weight(&self, id: Id) -> u64 {
+        let node = self.tasks.values.node(id);
+        let known = |at: usize| node.args.get(at).and_then(|&arg| self.tasks.values.constant(arg));
+        let n = self.n_words(id) as u64;
         // Words from outside are moved where they are first needed.
-        let outside: u64 = node.args.iter().filter(|arg| given.contains_key(arg)).map(|&arg| n_words(arg) as u64).sum();
-        outside
+        let outside = node.args.iter().filter(|arg| self.given.contains_key(arg)).map(|&arg| self.n_words(arg) as u64);
+        outside.sum::<u64>()
             + match node.op {
-                Op::ShiftLeft(_) | Op::ShiftRight if known(1).is_some_and(|by| by % i128::from(word_bits) == 0) => 0,
+                Op::ShiftLeft(_) | Op::ShiftRight
+                    if known(1).is_some_and(|by| by % i128::from(self.word_bits) == 0) =>
+                {
+                    0
+                }
                 Op::ShiftLeft(_) | Op::ShiftRight => 3 * n - 1,
-                Op::Wrap(ty) if ty.width % word_bits == 0 => 0,
+                Op::Wrap(ty) if ty.width % self.word_bits == 0 => 0,
                 Op::Wrap(_) => 1,
                 Op::Select => 3 * n + 1,
                 Op::Table(_) => 5 * n,
                 _ => n,
             }
-    };
-    let mut sums = vec![0u64];
-    for id in &body {
-        sums.push(sums[sums.len() - 1] + weight(id));
     }
-    let words_at = |cut: usize| if cut == 0 || cut >= body.len() { 0 } else { alive[cut - 1].max(0) as u64 };
-    // What pieces take that begin at a place: their instructions as they are selected, a move for each word that comes and is
-    // used, and one for each that goes on.
-    let sizes = |from: usize, limit: u64| -> Vec<(usize, u64)> {
-        let mut lowered = Lowered::new(word_bits);
-        let (mut used, mut through) = (0u64, words_at(from));
+
+    fn words_at(&self, cut: usize) -> u64 {
+        if cut == 0 || cut >= self.body.len() { 0 } else { self.alive[cut - 1].max(0) as u64 }
+    }
+
+    /// What pieces take that begin at a place: their instructions as they are selected, a move for each word that comes and is
+    /// used, and one for each that goes on. Up to those that take more than `limit` by themselves, or end at `until`.
+    fn sizes(&self, from: usize, limit: u64, until: usize) -> Vec<(usize, u64)> {
+        let values = &self.tasks.values;
+        let mut lowered = Lowered::new(self.word_bits);
+        let (mut used, mut through) = (0u64, self.words_at(from));
         let mut seen: BTreeSet<Id> = BTreeSet::new();
         let mut all = Vec::new();
-        for (to, &id) in body.iter().enumerate().skip(from) {
-            for &arg in &tasks.values.node(id).args {
-                if !lowered.known.contains_key(&(0, arg)) && tasks.values.constant(arg).is_none() {
-                    let n = n_words(arg);
+        let (mut n_groups, mut n_slots) = (0, 0);
+        for (to, &id) in self.body.iter().enumerate().take(until).skip(from) {
+            for &arg in &values.node(id).args {
+                if !lowered.known.contains_key(&(0, arg)) && values.constant(arg).is_none() {
+                    let n = self.n_words(arg);
                     let words = (0..n).map(|_| Word::Of(lowered.word(Kind::Input(0)))).collect();
                     lowered.known.insert((0, arg), words);
-                    if !tasks.parameters.contains(&arg) {
+                    if !self.tasks.parameters.contains(&arg) {
                         used += n as u64;
                     }
                 }
-                let is_early = place.get(&arg).is_some_and(|&place| place < from);
-                if is_early && last.get(&arg) == Some(&to) && seen.insert(arg) {
-                    through = through.saturating_sub(n_words(arg) as u64);
+                let is_early = self.place.get(&arg).is_some_and(|&place| place < from);
+                if is_early && self.last.get(&arg) == Some(&to) && seen.insert(arg) {
+                    through = through.saturating_sub(self.n_words(arg) as u64);
                 }
             }
-            if lowered.value(&tasks.values, 0, id).is_err() {
+            if lowered.value(values, 0, id).is_err() {
                 break;
             }
-            let n_slots: usize = lowered.groups.iter().map(|group| group.slots.len()).sum();
+            n_slots += lowered.groups[n_groups..].iter().map(|group| group.slots.len()).sum::<usize>();
+            n_groups = lowered.groups.len();
             let own = n_slots as u64 + used;
-            let end = words_at(to + 1);
-            all.push((to + 1, own + through.max(end)));
+            all.push((to + 1, own + through.max(self.words_at(to + 1))));
             if own > limit {
                 break;
             }
         }
         all
-    };
-    let size = |from: usize, to: usize| {
-        let all = sizes(from, u64::MAX);
-        all.iter().find(|(place, _)| *place == to).map_or(sums[to] - sums[from], |(_, size)| *size)
-    };
-    let fill = |limit: u64| -> Vec<usize> {
+    }
+
+    fn size(&self, from: usize, to: usize) -> u64 {
+        let all = self.sizes(from, u64::MAX, to);
+        all.iter().find(|(place, _)| *place == to).map_or(self.sums[to] - self.sums[from], |(_, size)| *size)
+    }
+
+    /// Cuts between pieces that take no more than a limit, the beginning and the end among them; none where there would be
+    /// more than `most` pieces.
+    fn fill(&self, limit: u64, most: usize) -> Option<Vec<usize>> {
         let mut cuts = vec![0];
-        while cuts[cuts.len() - 1] < body.len() {
+        while cuts[cuts.len() - 1] < self.body.len() {
+            if cuts.len() > most {
+                return None;
+            }
             let from = cuts[cuts.len() - 1];
-            let all = sizes(from, limit);
+            let all = self.sizes(from, limit, self.body.len());
             let fitting: Vec<usize> = all.iter().filter(|(_, size)| *size <= limit).map(|(to, _)| *to).collect();
             let to = fitting.last().copied().unwrap_or(from + 1);
             // Rather where fewer words are alive: what a later cut computes more must pay for its words.
-            let gain = |cut: usize| (sums[cut] - sums[from]) as i64 - 2 * words_at(cut) as i64;
+            let gain = |cut: usize| (self.sums[cut] - self.sums[from]) as i64 - 2 * self.words_at(cut) as i64;
             let least = from + 1 + (to - from - 1) / 2;
             let good = fitting.iter().copied().filter(|cut| *cut >= least);
-            let best = if to == body.len() { to } else { good.max_by_key(|&cut| (gain(cut), cut)).unwrap_or(to) };
+            let best = if to == self.body.len() { to } else { good.max_by_key(|&cut| (gain(cut), cut)).unwrap_or(to) };
             cuts.push(best);
-            if cuts.len() > 4 * n {
-                break;
-            }
         }
-        cuts
-    };
+        Some(cuts)
+    }
+}
+
+/// Pieces of a pipeline of a task that take no more than so many instructions each; none where there would be more than `most`
+/// of them.
+pub fn pieces_for(tasks: &Tasks, at: TaskId, limit: u64, most: usize, along: Along, word_bits: u32) -> Option<usize> {
+    Cutting::of(tasks, at, along, word_bits).fill(limit, most).map(|cuts| cuts.len() - 1)
+}
+
+/// Splits a task into pieces one after the other that take about equally long, each of which takes all that it and later
+/// ones need from the one before. Cuts are where the fewest words are alive, near where they would be equal.
+///
+/// # Errors
+///
+/// There are fewer operations than pieces, some of them have no instructions, or a value that would have to be passed on is
+/// wider than 64 bits.
+pub fn pipeline(tasks: &mut Tasks, at: TaskId, n: usize, along: Along, word_bits: u32) -> Result<(), String> {
+    let task = tasks.tasks[at.index()].clone();
+    let cutting = Cutting::of(tasks, at, along, word_bits);
+    let n_operations = cutting.body.len();
+    if n_operations < n || n == 0 {
+        return Err(format!("`{}` has {n_operations} operations, too few for {n} pieces", task.name));
+    }
     // The least limit with which there are no more pieces than wanted.
-    let (mut low, mut high) = (1, 2 * sums[body.len()] + alive.iter().copied().max().unwrap_or(0) as u64 * 2 + 1);
+    let most_alive = cutting.alive.iter().copied().max().unwrap_or(0) as u64;
+    let (mut low, mut high) = (1, 2 * cutting.sums[n_operations] + most_alive * 2 + 1);
+    let mut best = None;
     while low < high {
         let middle = (low + high) / 2;
-        if fill(middle).len() <= n + 1 {
-            high = middle;
-        } else {
-            low = middle + 1;
+        match cutting.fill(middle, n) {
+            Some(cuts) => (high, best) = (middle, Some(cuts)),
+            None => low = middle + 1,
         }
     }
-    let mut cuts = fill(high);
-    if cuts.len() > n + 1 || cuts.last() != Some(&body.len()) {
+    let Some(mut cuts) = best.or_else(|| cutting.fill(high, n)) else {
         return Err(format!(
             "`{}` does not fall into {n} pieces: some of its operations have no instructions",
             task.name
         ));
-    }
+    };
     // Pieces that are left over take the largest ones apart.
+    let mut taken: Vec<u64> = cuts.windows(2).map(|two| cutting.size(two[0], two[1])).collect();
     while cuts.len() - 1 < n {
-        let largest = (0..cuts.len() - 1)
-            .filter(|&at| cuts[at + 1] - cuts[at] > 1)
-            .max_by_key(|&at| size(cuts[at], cuts[at + 1]));
-        let Some(largest) = largest else { break };
+        let can = |at: &usize| cuts[at + 1] - cuts[*at] > 1;
+        let Some(largest) = (0..taken.len()).filter(can).max_by_key(|&at| taken[at]) else { break };
         let (from, to) = (cuts[largest], cuts[largest + 1]);
-        let half = (from + 1..to).min_by_key(|&cut| size(from, cut).max(size(cut, to))).unwrap_or(from + 1);
+        // What a piece takes grows with its end and falls with its beginning: the middle is found by halving.
+        let (mut low, mut high) = (from + 1, to - 1);
+        while low < high {
+            let middle = (low + high) / 2;
+            match cutting.size(from, middle) < cutting.size(middle, to) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        let half = low;
         cuts.insert(largest + 1, half);
+        taken[largest] = cutting.size(from, half);
+        taken.insert(largest + 1, cutting.size(half, to));
     }
+    let Cutting { given, body, place, last, .. } = cutting;
     let n = cuts.len() - 1;
     let piece_of = |place: usize| cuts.partition_point(|cut| *cut <= place) - 1;
     // The last piece that needs each value.

@@ -795,6 +795,9 @@ pub struct MapArgs {
     /// Write a self-contained page: the placed array with what each processor and link has to do, and what they do when
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
+    /// Write a value change dump: when processors execute, wait and halt, for viewers of waveforms
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub vcd: Option<PathBuf>,
 }
 
 /// Where cycles come from.

@@ -9,7 +9,9 @@ use headrace_array::energy::energy;
 use headrace_array::isa::{self, Form, Generated};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, Tokens};
-use headrace_array::search::{MOST_IN_FLIGHT, Score, candidates, pipeline};
+use headrace_array::place::place;
+use headrace_array::program::{Links, Orders};
+use headrace_array::search::{Candidate, MOST_IN_FLIGHT, PIPELINE, Score, candidates, pipeline, pipelines};
 use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
 use headrace_array::tasks::{From, Tasks};
 use headrace_array::transform;
@@ -23,6 +25,7 @@ use headrace_platform::File;
 use headrace_source::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use headrace_array as many_core;
 
@@ -78,6 +81,8 @@ pub struct Mapped {
     pub n_answers: usize,
     /// Random messages that came out as the interpreter has them.
     pub n_messages: usize,
+    /// Column and row of each processor, where links over several tiles take longer than others.
+    pub places: Option<Vec<[u32; 2]>>,
 }
 
 impl Shape {
@@ -287,6 +292,7 @@ pub fn verified(
     let wrong = |why: String| Error::wrong(format!("{}: {why}", mapping.file.path));
     // Enough messages that half of them are the steady state, and whole periods.
     let n = effort.messages.max(8 * design.in_flight).next_multiple_of(design.in_flight);
+    let places = places(&design, machine).map_err(&wrong)?;
     let mut n_answers = 0;
     for answer in &mapping.written.answer {
         let given = |port: usize, name: &str, ty: Scalar| -> Result<Vec<i128>> {
@@ -306,7 +312,7 @@ pub fn verified(
             .map(|(at, port)| given(at, &port.name, port.ty))
             .collect::<Result<_>>()?;
         let messages = vec![message; design.in_flight];
-        let (.., outcome) = run(&design, machine, &messages, None, effort.costs).map_err(&wrong)?;
+        let (.., outcome) = run(&design, machine, places.as_deref(), &messages, None, effort.costs).map_err(&wrong)?;
         let came = by_port(network, &design, &messages[0], &outcome.outputs[0]).map_err(&wrong)?;
         for (port, tokens) in network.outputs.iter().zip(&came) {
             if let Some(hex) = answer.outputs.get(&port.name)
@@ -322,7 +328,8 @@ pub fn verified(
         n_answers += 1;
     }
     let messages = shape.random(network, n, effort.seed, &same);
-    let (setup, programs, outcome) = run(&design, machine, &messages, effort.window, effort.costs).map_err(&wrong)?;
+    let (setup, programs, outcome) =
+        run(&design, machine, places.as_deref(), &messages, effort.window, effort.costs).map_err(&wrong)?;
     let want = expected(network, &messages)?;
     for (at, (message, want)) in messages.iter().zip(&want).enumerate() {
         let came = by_port(network, &design, message, &outcome.outputs[at]).map_err(&wrong)?;
@@ -330,11 +337,13 @@ pub fn verified(
             return Err(wrong(format!("message {at} comes out otherwise than from the interpreter")));
         }
     }
-    Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n })
+    Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n, places })
 }
 
 /// Pipelines that fit after which no longer ones are tried.
 const ENOUGH_PIPELINES: usize = 4;
+/// Mappings that are tried before it is looked whether there are enough.
+const TOGETHER: usize = 16;
 /// Most pieces of a pipeline that are tried.
 const MOST_PIECES: usize = 320;
 
@@ -376,27 +385,32 @@ pub fn search(
     let answers = mapping.file.text.find("\n[[answer]]").map_or("", |at| &mapping.file.text[at..]);
     let messages = shape.random(network, 8 * MOST_IN_FLIGHT, 1, &same_ports(network, mapping));
     let mut all = candidates(&folded);
-    let n_family = all.len();
+    let mut n_family = all.len();
     if matches!(costs, Costs::Isa(_)) {
-        // Pipelines of the whole network, from as few pieces as fit to as many as there are processors.
         let most = (*machine.grid.cores as usize).min(MOST_PIECES);
+        // A pipeline of each task, from few long pieces to many short ones.
+        let words = u64::from(*machine.core.program_words);
+        let limits = (0..12).map(|step| words * (16 - step) / 16);
+        all.extend(limits.flat_map(|limit| {
+            let bits = *machine.core.word_bits;
+            [false, true]
+                .into_iter()
+                .filter_map(|by_demand| pipelines(&folded, limit, by_demand, most, bits))
+                .collect::<Vec<_>>()
+        }));
+        // Pipelines of the whole network, from as few pieces as fit to as many as there are processors.
+        n_family = all.len();
         let mut sizes: Vec<usize> =
             (16..).map(|step| (1.13f64.powi(step)).round() as usize).take_while(|n| *n < most).collect();
         sizes.push(most);
         all.extend(sizes.iter().flat_map(|&n| [false, true].map(|by_demand| pipeline(n, by_demand))));
     }
-    let mut found = Vec::new();
-    let mut n_fitting = 0;
-    for (at, candidate) in all.iter().enumerate() {
-        status(at, all.len());
-        // Beyond the first pipelines that fit, longer ones are faster by little and take more processors.
-        if at >= n_family && n_fitting >= ENOUGH_PIPELINES {
-            break;
-        }
+    let tried = |candidate: &Candidate| -> Vec<Found> {
+        let mut found = Vec::new();
         let mut best = f64::INFINITY;
         let most = if candidate.loops { MOST_IN_FLIGHT } else { 1 };
         if candidate.n_cores > *machine.grid.cores as usize {
-            continue;
+            return found;
         }
         for in_flight in 1..=most {
             let flight = if in_flight > 1 { format!("in_flight = {in_flight}\n") } else { String::new() };
@@ -405,13 +419,12 @@ pub fn search(
             let tried = Mapping::read(&file).and_then(|tried| design(&unrolled, &tried, machine));
             let Ok(tried) = tried else { break };
             let n = messages.len() - messages.len() % in_flight;
-            let Ok((setup, _, outcome)) = run(&tried, machine, &messages[..n], None, costs) else { break };
+            let Ok((setup, _, outcome)) = run(&tried, machine, None, &messages[..n], None, costs) else { break };
             let cycles = outcome.cycles_per_message;
             if cycles >= best {
                 break;
             }
             best = cycles;
-            n_fitting += usize::from(at >= n_family);
             let takes = energy(&tried, machine, &setup.channels, &outcome, None);
             let score = Score { cores: tried.cores.len(), cycles, energy: takes.nj_per_message };
             let about = match in_flight {
@@ -420,8 +433,44 @@ pub fn search(
             };
             found.push(Found { text: file.text, about, score });
         }
+        found
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < all.len() {
+        status(at, all.len());
+        let end = (at + TOGETHER).min(if at < n_family { n_family } else { all.len() });
+        found.extend(on_all_processors(&all[at..end], &tried));
+        let is_pipeline = |it: &&Found| it.about.starts_with(PIPELINE);
+        // Beyond the first pipelines that fit, longer ones are faster by little and take more processors.
+        if end > n_family && found.iter().filter(is_pipeline).count() >= ENOUGH_PIPELINES {
+            break;
+        }
+        at = end;
     }
     Ok(found)
+}
+
+/// What becomes of each, in their order, on as many threads as there are processors.
+fn on_all_processors(candidates: &[Candidate], tried: &(dyn Fn(&Candidate) -> Vec<Found> + Sync)) -> Vec<Found> {
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut own = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(candidate) = candidates.get(at) else { return own };
+            own.push((at, tried(candidate)));
+        }
+    };
+    let mut all: Vec<(usize, Vec<Found>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
+        // A panic of one is a panic of all.
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.flat_map(|own| own.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().flat_map(|(_, found)| found).collect()
 }
 
 fn same_ports(network: &Network, mapping: &Mapping) -> Vec<usize> {
@@ -443,18 +492,30 @@ fn tokens_of(hex: &str, ty: Scalar) -> std::result::Result<Vec<i128>, String> {
     hex.chunks(digits).map(token).collect()
 }
 
+/// Where processors are, if times depend on it.
+fn places(design: &Design, machine: &Machine) -> std::result::Result<Option<Vec<[u32; 2]>>, String> {
+    let link = &machine.link;
+    if *link.long_latency == *link.near_latency && *link.long_latency_per_tile == 0 {
+        return Ok(None);
+    }
+    let orders = Orders::of(design, &|_| false, &|_| false);
+    let links = Links::of(design, machine, &orders, None);
+    place(design, machine, &links, 1).map(Some)
+}
+
 /// Simulates messages; parameters follow from the first of them.
 fn run(
     design: &Design,
     machine: &Machine,
+    places: Option<&[[u32; 2]]>,
     messages: &[Message],
     window: Option<(u64, u64)>,
     costs: Costs,
 ) -> std::result::Result<(Setup, Vec<Generated>, Outcome), String> {
     let parameters = design.tasks.parameter_values(&messages[0])?;
     let (setup, programs) = match costs {
-        Costs::Published => (headrace_array::program::build(design, machine, &parameters, None)?, Vec::new()),
-        Costs::Isa(form) => isa::build(design, machine, &parameters, None, form)?,
+        Costs::Published => (headrace_array::program::build(design, machine, &parameters, places)?, Vec::new()),
+        Costs::Isa(form) => isa::build(design, machine, &parameters, places, form)?,
     };
     let outcome = simulate(&setup, messages, window).map_err(|failed| explain(design, &failed))?;
     Ok((setup, programs, outcome))

@@ -136,7 +136,7 @@ pub fn build(
     let mut programs = Vec::new();
     let mut all = Vec::new();
     for (at, core) in design.cores.iter().enumerate() {
-        let forms = form.map_or(FORMS.to_vec(), |form| vec![form]);
+        let forms = form.map_or_else(|| forms_of(design, core, &orders), |form| vec![form]);
         let forms = [false, true].into_iter().flat_map(|lean| forms.iter().map(move |&form| (form, lean)));
         let mut best: Option<(Generated, Sent)> = None;
         let mut why = None;
@@ -192,8 +192,22 @@ pub fn build(
         messages: design.in_flight,
         halt_after: u64::from(*machine.clock.halt_after),
         restart: u64::from(*machine.clock.restart),
+        periods: design.periods(),
+        ticks: design.ticks(),
     };
     Ok((setup, all))
+}
+
+/// Forms in which a processor's program may differ: what is one part for one message has nothing to roll.
+fn forms_of(design: &Design, core: &crate::design::Core, orders: &Orders) -> Vec<Form> {
+    let is_one = match core.turns(design.in_flight)[..] {
+        [(task, _)] => {
+            let own = &design.tasks.tasks[task.index()];
+            units(design, own, &orders.sequences[task.index()]).len() == 1
+        }
+        _ => false,
+    };
+    if is_one { vec![Form::Straight] } else { FORMS.to_vec() }
 }
 
 /// The program of one processor of a design in a form.

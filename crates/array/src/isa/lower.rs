@@ -70,6 +70,13 @@ struct Packed {
     signed: bool,
 }
 
+/// Words of data memory that tables take.
+pub fn table_words(values: &Values, tables: &BTreeSet<u32>, bits: u32) -> usize {
+    let mut lowered = Lowered::new(bits);
+    tables.iter().for_each(|&table| _ = lowered.packed(values, table));
+    lowered.memory.len()
+}
+
 /// Words and instructions of a processor.
 #[derive(Clone, Debug)]
 pub struct Lowered {

@@ -381,8 +381,10 @@ fn order(
                             bypass = Some(word);
                         }
                     }
-                    // Where it is nobody's result, what was there before is gone, or may be.
-                    _ => bypass = None,
+                    // Where it is nobody's result, what was there before is gone; of two that exclude each other the second
+                    // still finds it.
+                    _ if slot.condition.is_none() => bypass = None,
+                    _ => {}
                 }
                 all.push(places);
             }
@@ -421,6 +423,7 @@ fn order(
             if let Some(word) = slot.to {
                 past.when.insert(word, now);
             }
+            // What is done on a condition may have put its result there.
             last_result = match slot.to.map(|word| kinds[word as usize]) {
                 Some(Kind::Result | Kind::Input(_)) => slot.to,
                 _ => None,

@@ -15,6 +15,7 @@ use headrace_array::place::place;
 use headrace_array::program::{Links, Orders};
 use headrace_array::search::{Score, pareto};
 use headrace_array::simulate::State;
+use headrace_array::vcd::vcd;
 use headrace_bench::report::escape;
 use headrace_ir::Network;
 use headrace_platform::File;
@@ -48,14 +49,19 @@ pub fn map(context: &mut Context, arguments: &MapArgs) -> Outcome {
     };
     let mapped = map_network(&network, &machine, &mapping, effort);
     let mapped = context.told(mapped)?;
-    if let Some(path) = &arguments.html {
+    if arguments.html.is_some() || arguments.vcd.is_some() {
         // The same again, with what happens in some messages of the steady state kept.
         let first = map_network(&network, &machine, &mapping, Effort { messages: PICTURED, ..effort })?.outcome;
         let begin = first.done[PICTURED / 2 - 1];
         let window = (begin, begin + (3.0 * first.cycles_per_message) as u64 + 1);
         let pictured =
             map_network(&network, &machine, &mapping, Effort { messages: PICTURED, window: Some(window), ..effort })?;
-        write_file(path, page(&pictured, &machine, &mapping, window)?.as_bytes())?;
+        if let Some(path) = &arguments.html {
+            write_file(path, page(&pictured, &machine, &mapping, window)?.as_bytes())?;
+        }
+        if let Some(path) = &arguments.vcd {
+            write_file(path, vcd(&pictured.design, &pictured.outcome, *machine.clock.mhz, window).as_bytes())?;
+        }
     }
     if arguments.json {
         let text = serde_json::to_string_pretty(&json(&mapped, &machine)).unwrap_or_default();
@@ -182,7 +188,10 @@ fn page(mapped: &Mapped, machine: &Machine, mapping: &Mapping, (begin, end): (u6
     let (design, outcome) = (&mapped.design, &mapped.outcome);
     let orders = Orders::of(design, &|_| false, &|_| false);
     let links = Links::of(design, machine, &orders, None);
-    let places = place(design, machine, &links, 1).map_err(Error::wrong)?;
+    let places = match &mapped.places {
+        Some(places) => places.clone(),
+        None => place(design, machine, &links, 1).map_err(Error::wrong)?,
+    };
     let busy = |at: usize| {
         let activity = outcome.activity[at];
         (activity.executed + activity.nops) as f64 / (outcome.cycles_per_message * outcome.steady as f64)

@@ -9,7 +9,7 @@ use crate::commands::Context;
 use crate::failure::Outcome;
 use crate::output;
 use headrace::Error;
-use headrace::array::{Costs, Effort, Found, Mapped, Shape, explain, map, search, tasks};
+use headrace::array::{Costs, Effort, Found, Mapped, Shape, explain, map, search, tasks, verified};
 use headrace_array::atomic;
 use headrace_array::design::design;
 use headrace_array::energy::{Energy, at_voltage, energy, frequency};
@@ -25,6 +25,7 @@ use headrace_platform::{File, Wrong};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +41,19 @@ struct Published {
     delay: Vec<Delay>,
     wanted: Vec<Wanted>,
     others: Others,
+    longer: Vec<Longer>,
+    clocks: Vec<String>,
+    timed: String,
     errata: Errata,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Longer {
+    name: String,
+    mapping: String,
+    cycles: f64,
+    cores: f64,
 }
 
 #[derive(Deserialize)]
@@ -192,6 +205,9 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         bench.online(&published)?,
         bench.table_5(&published)?,
         bench.sweeps(&published)?,
+        bench.longer(&published)?,
+        bench.clocks(&published)?,
+        bench.speed(&published)?,
         bench.search(&published)?,
     ];
     let results = |experiments: &[Experiment]| Experiments {
@@ -721,6 +737,94 @@ impl Bench<'_> {
         }
         self.context.terminal.status("");
         Ok(experiment("X15", title, lines, &notes))
+    }
+
+    /// Longer keys, of which only rules are published.
+    fn longer(&mut self, published: &Published) -> Outcome<Experiment> {
+        let has = f64::from(*self.machine.grid.cores);
+        let mut lines = Vec::new();
+        for it in &published.longer {
+            let both = self.mapped(&it.mapping)?;
+            let (outcome, n) = (&both.0.outcome, both.0.design.cores.len() as f64);
+            let cycles = Line::new(&it.name, Some(it.cycles), outcome.cycles_per_message, Some(0.05));
+            lines.push(cycles.note(format!("{} known answers, {} random blocks", both.0.n_answers, both.0.n_messages)));
+            let cores = Line::new(format!("{}: processors", it.name), Some(it.cores), n, Some(0.0));
+            lines.push(if n > has { cores.note("more than there are") } else { cores });
+        }
+        Ok(experiment(
+            "Section 4.9",
+            "keys of 192 and 256 bits, offline: cycles a block, beside what the paper's rules give",
+            lines,
+            &[],
+        ))
+    }
+
+    /// Processors with clocks of their own, each as slow as it may be; and links that take longer where they are long.
+    fn clocks(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        for name in &published.clocks {
+            let fast = self.mapped(name)?;
+            let (mapping, network) = self.mapping(name)?;
+            let shape = Shape::of(&network, &mapping.written.message.clone().unwrap_or_default())?;
+            let mut slow = fast.0.design.clone();
+            let time = fast.0.outcome.cycles_per_message * fast.0.outcome.steady as f64;
+            for (core, activity) in slow.cores.iter_mut().zip(&fast.0.outcome.activity) {
+                // In steps of a twentieth of the nominal frequency.
+                let busy = (activity.executed + activity.nops) as f64 / time;
+                core.clock = ((busy * 20.0).ceil() / 20.0).clamp(0.05, 1.0);
+            }
+            let effort = Effort { messages: 200, ..Effort::default() };
+            let slow = verified(&network, &shape, &self.machine, &mapping, slow, effort)?;
+            let takes = energy(&slow.design, &self.machine, &slow.setup.channels, &slow.outcome, None);
+            let before = energy(&fast.0.design, &self.machine, &fast.0.setup.channels, &fast.0.outcome, None);
+            let [now, then] = [&takes, &before].map(|it| it.nj_per_message / 128.0);
+            let lowest = slow.design.cores.iter().map(|core| core.clock).fold(1.0, f64::min);
+            let about = format!(
+                "{} at one clock; each processor at the least twentieth of its frequency that it needs, down to {lowest}, at the voltage for it: {now:.2} nJ a bit, {then:.2} at one clock",
+                fast.0.outcome.cycles_per_message
+            );
+            let what = format!("{}: cycles a block", mapping.written.about);
+            lines.push(Line::new(what, None, slow.outcome.cycles_per_message, None).note(about));
+            let mut far = self.machine.clone();
+            far.link.long_latency_per_tile.value = 4;
+            let far = map(&network, &far, &mapping, effort)?;
+            let what =
+                format!("{}: cycles a block where each tile of a long link takes four cycles", mapping.written.about);
+            let n_long = far.setup.channels.iter().filter(|it| it.latency > u64::from(*self.machine.link.near_latency));
+            let about = format!("{} of {} links are long", n_long.count(), far.setup.channels.len());
+            lines.push(Line::new(what, None, far.outcome.cycles_per_message, None).note(about));
+        }
+        Ok(experiment("X16", "clocks of their own, and long links", lines, &[]))
+    }
+
+    /// How fast the simulator is on the computer at hand.
+    fn speed(&mut self, published: &Published) -> Outcome<Experiment> {
+        let (mapping, network) = self.mapping(&published.timed)?;
+        let shape = Shape::of(&network, &mapping.written.message.clone().unwrap_or_default())?;
+        let design = design(&tasks(&network, &shape)?, &mapping, &self.machine).map_err(wrong)?;
+        let messages = shape.random(&network, 2000, 1, &[1]);
+        let parameters = design.tasks.parameter_values(&messages[0]).map_err(Error::wrong)?;
+        let programs = headrace_array::isa::build(&design, &self.machine, &parameters, None, None);
+        let measured = headrace_array::program::build(&design, &self.machine, &parameters, None);
+        let mut lines = Vec::new();
+        for (what, setup) in [("measured costs", measured), ("generated programs", programs.map(|(setup, _)| setup))] {
+            let setup = setup.map_err(Error::wrong)?;
+            let mut best = 0.0f64;
+            for _ in 0..3 {
+                let began = Instant::now();
+                let outcome =
+                    simulate(&setup, &messages, None).map_err(|failed| Error::wrong(explain(&design, &failed)))?;
+                best = best.max(outcome.core_cycles as f64 / began.elapsed().as_secs_f64() / 1e6);
+            }
+            let reached = if best >= 10.0 { "reached" } else { "not reached" };
+            let n = design.cores.len() as f64;
+            let about =
+                format!("10 were asked: {reached}; the whole array {:.0} thousand cycles a second", best * 1e3 / n);
+            lines.push(Line::new(format!("{what}: million processor-cycles a second"), None, best, None).note(about));
+        }
+        let about =
+            format!("{}, {} blocks, the best of three; one core of the computer at hand.", mapping.written.about, 2000);
+        Ok(experiment("X17", "the simulator's speed", lines, &[&about]))
     }
 
     fn sweeps(&mut self, published: &Published) -> Outcome<Experiment> {

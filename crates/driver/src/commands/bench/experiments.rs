@@ -1,5 +1,5 @@
-//! Results of simulated machines: figures beside published ones, as tables and as a file. They depend on no computer, and have
-//! documents of their own.
+//! Results of simulated machines: figures beside published ones, as tables and as a file. They depend on no computer, but for
+//! the speed of simulators, and have documents of their own.
 
 use crate::cli::BenchArgs;
 use crate::failure::Outcome;

@@ -31,14 +31,21 @@ pub struct PrintedVariant {
     pub features: Vec<String>,
     /// How it was shown to do what the loop means.
     pub evidence: Vec<Evidence>,
+    /// Cycles of an iteration, of each message where there are several, as the cost model has them: good for comparing.
+    pub cycles: f64,
 }
 
 impl PrintedVariant {
-    fn new(function: &CFunction, base: &str, supported: &str) -> PrintedVariant {
+    fn new(function: &CFunction, base: &str, supported: &str, messages: usize) -> PrintedVariant {
         let name = function.name.strip_prefix(base).unwrap_or(&function.name);
         // Conditions name features as strings.
         let features = supported.split('"').skip(1).step_by(2).map(str::to_owned).collect();
-        PrintedVariant { name: name.trim_start_matches('_').to_owned(), features, evidence: function.evidence.clone() }
+        PrintedVariant {
+            name: name.trim_start_matches('_').to_owned(),
+            features,
+            evidence: function.evidence.clone(),
+            cycles: function.cycles / messages.max(1) as f64,
+        }
     }
 }
 
@@ -47,10 +54,10 @@ pub(super) fn of(loops: &Loops) -> Vec<PrintedLoop> {
     let mut report = Vec::new();
     for PrintedUnit { unit, variants, arm, ways, .. } in &loops.units {
         let many = format!("{}_many", unit.base);
-        let one = |variant: &Variant| PrintedVariant::new(&variant.function, &unit.base, &variant.supported);
+        let one = |variant: &Variant| PrintedVariant::new(&variant.function, &unit.base, &variant.supported, 1);
         let on_arm = |arm: &CFunction| PrintedVariant {
             features: vec!["aarch64".to_owned()],
-            ..PrintedVariant::new(arm, &unit.base, "")
+            ..PrintedVariant::new(arm, &unit.base, "", 1)
         };
         for &number in &unit.members {
             let body = loops.bodies[number];
@@ -60,7 +67,11 @@ pub(super) fn of(loops: &Loops) -> Vec<PrintedLoop> {
                 produces: body.produces.iter().map(|port| port.0).collect(),
                 is_independent: body.is_independent(),
                 ways: variants.iter().map(one).chain(arm.iter().map(on_arm)).collect(),
-                many: ways.ways.iter().map(|way| PrintedVariant::new(&way.function, &many, &way.supported)).collect(),
+                many: ways
+                    .ways
+                    .iter()
+                    .map(|way| PrintedVariant::new(&way.function, &many, &way.supported, way.lanes))
+                    .collect(),
             });
         }
     }

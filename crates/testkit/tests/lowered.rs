@@ -37,8 +37,9 @@ const CASES: u64 = 50;
 /// Random networks as automata, unless as many are asked for.
 const AUTOMATA: u64 = 20;
 
-/// How automata are lowered: few iterations at once, so that short messages have them.
-const FUSED: Options = Options::of(512, Lanes { count: 2, longest: Some(40) }).with_nested_rotations();
+/// How automata are lowered: few iterations at once, so that short messages have them. Functions for machines with features are
+/// verified; the evaluator takes the way without.
+const FUSED: Options = Options::of(512, Lanes { count: 2, longest: Some(40) }).with_nested_rotations().with_vectors();
 
 /// The verified module of a network.
 fn lowered(network: &Network, fifo_tokens: u32) -> Result<Module, String> {
@@ -242,6 +243,28 @@ fn operations_give_known_answers_as_automata() {
 #[test]
 fn operations_give_known_answers_where_automata_are_left() {
     operations_give_known_answers(As::PartOfAutomaton);
+}
+
+/// What loops and transitions become on vector registers, by what functions are called: a loop of each kind.
+#[test]
+fn loops_of_each_kind_have_functions_for_machines_with_features() {
+    let kinds = [
+        ("aes128", "ctr", "blocks"),
+        ("sha256", "hash", "block"),
+        ("aes128-gcm", "aead-encrypt", "products"),
+        ("aes128-gcm", "aead-encrypt", "product"),
+        ("chacha20", "stream", "lanes"),
+        ("chacha20-poly1305", "aead-encrypt", "residues"),
+    ];
+    let shipped = Shipped::read(&text::repository()).expect("the library");
+    for (set, operation, kind) in kinds {
+        let spec = shipped.library.operation(set, operation).expect("it is in the library");
+        let network = shipped.network(spec, "standard").expect("it is right");
+        let module = As::Automaton.module(spec, &network).expect("it is verified").expect("it has an automaton");
+        let is_it = |name: &str| name.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()) == kind;
+        let found = module.functions.iter().filter(|function| function.features.is_some() && is_it(&function.name));
+        assert!(found.count() > 0, "{set} {operation} has no {kind}");
+    }
 }
 
 /// What operations are lowered as.

@@ -74,6 +74,22 @@ impl Fused<'_> {
         found
     }
 
+    /// A function that runs a loop as two on any machine, where what is independent may run side by side.
+    pub(super) fn distributed(
+        &self,
+        body: &Loop,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Option<FunctionId> {
+        let own = self.lanes?;
+        let parts = distribution::PASS.tried(|| distribute(body))?;
+        let lanes = self.side_by_side(own, None, &parts.independent, building, functions)?;
+        let first = self.iterations(&parts.independent, &[lanes], None, building, functions);
+        let serial = self.iterations(&parts.serial, &[], None, building, functions);
+        let in_two = InTwo { first, serial, many: None, serial_is_last: parts.reads_output };
+        Some(self.both(in_two, None, building, functions))
+    }
+
     /// The function for many iterations of a recurrence modulo a number, and from how many on it pays.
     fn many(
         &self,
@@ -102,6 +118,18 @@ impl Fused<'_> {
         functions: &mut Functions,
     ) -> ForFeatures {
         let features = self.features(names, building);
+        let iterations = self.both(parts, Some(features), building, functions);
+        ForFeatures { features, iterations, not_first: false }
+    }
+
+    /// The same, for machines with features if some are given.
+    fn both(
+        &self,
+        parts: InTwo,
+        features: Option<FeatureSetId>,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> FunctionId {
         let InTwo { first, serial, many, serial_is_last } = parts;
         let mut f = self.begin();
         let n = f.scalar_parameter("n_iterations", Type::U32);
@@ -121,10 +149,9 @@ impl Fused<'_> {
         if !serial_is_last {
             f.call(None, first, arguments());
         }
-        f.features = Some(features);
+        f.features = features;
         let about =
             "runs a loop as two: iterations that are independent of each other, and what goes on from one to the next";
-        let iterations = functions.add(building, f, "distributed", about, None);
-        ForFeatures { features, iterations, not_first: false }
+        functions.add(building, f, "distributed", about, None)
     }
 }

@@ -56,6 +56,11 @@ impl Fused<'_> {
         let better = SCALAR_LOOP.on_loop(body, &self.demands(body, false));
         let body = better.as_ref().unwrap_or(body);
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, None, body, building, functions));
+        if lanes.is_none()
+            && let Some(iterations) = self.distributed(body, building, functions)
+        {
+            return Run { iterations, others: None, for_features };
+        }
         let iterations = self.iterations(body, lanes.as_slice(), None, building, functions);
         let peeled = || peel_first_iteration::PASS.tried(|| peel_first_iteration(body));
         let settled = if lanes.is_none() { peeled() } else { None };

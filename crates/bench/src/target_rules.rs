@@ -33,6 +33,10 @@ pub struct TargetRule {
     pub c: Vec<String>,
     /// How many times slower than our C it may be.
     pub slower: f64,
+    /// Its programs find instructions of the processor when they run, as our C does: it is compared with that; else with plain C,
+    /// which finds none.
+    #[serde(default)]
+    pub finds_instructions: bool,
     /// Bytes of its messages where the command names none, if they are not as long as those of other targets.
     pub bytes: Option<usize>,
     /// What users of the language have.

@@ -276,7 +276,7 @@ fn one(context: &mut Context, arguments: &BenchArgs, work: &Work, targets: &[&Ch
         if let Some(compiler) = c {
             let plain = attempt(&Who::C { compiler: compiler.clone(), plain: true });
             let best = attempt(&Who::C { compiler: compiler.clone(), plain: false });
-            measured.verdicts.extend(plain.map(|plain| blank.beside_c(&own, plain, best, rule.slower)));
+            measured.verdicts.extend(plain.map(|plain| blank.beside_c(&own, plain, best, rule)));
         }
         for peer in &rule.peers {
             let other = attempt(&Who::Theirs(target.name, peer.title.clone()));
@@ -383,18 +383,22 @@ impl Blank<'_> {
         }
     }
 
-    /// The plain C counts; how far the best is ahead is said.
+    /// The C counts that finds as many instructions as the target does; of the plain one it is said how far the best is ahead.
     fn beside_c(
         &self,
         own: &Attempt,
         plain: (String, Attempt),
         best: Option<(String, Attempt)>,
-        slower: f64,
+        rule: &TargetRule,
     ) -> Verdict {
-        let (engine, plain) = plain;
-        let mut verdict = self.verdict(own, (engine, &plain), "our C");
-        verdict.must = format!("≤ {slower} × the time of plain C");
-        verdict.goal = "≤ 1 × the time of plain C".into();
+        let slower = rule.slower;
+        let ((engine, c), which) = match (&best, rule.finds_instructions) {
+            (Some(best), true) => (best.clone(), "our C"),
+            _ => (plain, "plain C"),
+        };
+        let mut verdict = self.verdict(own, (engine, &c), "our C");
+        verdict.must = format!("≤ {slower} × the time of {which}");
+        verdict.goal = format!("≤ 1 × the time of {which}");
         if let Some(ratio) = verdict.ratio {
             verdict.status = match ratio {
                 ratio if ratio >= 1.0 => Status::Goal,
@@ -402,7 +406,7 @@ impl Blank<'_> {
                 _ => Status::Missed,
             };
         }
-        if let (Ok(own), Some((_, Ok(best)))) = (own, &best) {
+        if let (Ok(own), Some((_, Ok(best))), false) = (own, &best, rule.finds_instructions) {
             let times = figure(1.0 / speed_ratio(&own.cycles, &best.cycles));
             let cycles = figure(least(&best.cycles) / self.work.message.len() as f64);
             verdict.note = format!("{times} times the time of our best C here, {cycles} cycles/byte");

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Gets and builds what `headrace bench` compares with, as far as it can be had here. Says what it installs and why, leaves
 # alone what is there already; what cannot be had is named, and its rows count as not measured.
-# Usage: scripts/peers.sh [openssl4 rustcrypto rustcrypto-software aws-lc base64-turbo base64-simd npm libraries ipsec-mb embedded]   all of them when none is named
+# Usage: scripts/peers.sh [openssl4 rustcrypto aws-lc base64-turbo base64-simd npm libraries ipsec-mb embedded]   all of them when none is named
 set -eu
 cd "$(dirname "$0")/.."
 peers=${HEADRACE_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/headrace/peers}
@@ -17,17 +17,6 @@ rust_peer() { # rust_peer NAME: an adapter that comes as a crate, for this proce
     # A new file, because the old one may be loaded somewhere.
     rm -f "$peers/$object"
     cp "$target/release/$object" "$peers/$object"
-}
-
-# The same adapter of the same crates, held to code without instructions of later processors by the flags that they document.
-rustcrypto_software() {
-    echo "building the adapter of rustcrypto with software back ends: bench targets compares crates with it"
-    soft='--cfg aes_backend="soft" --cfg polyval_backend="soft" --cfg sha1_backend="soft" --cfg sha2_backend="soft" --cfg chacha20_backend="soft"'
-    CARGO_TARGET_DIR=$target/software RUSTFLAGS=$soft cargo build --quiet --release --locked \
-        --manifest-path bench/rust-peers/Cargo.toml -p headrace-peer-rustcrypto || return 1
-    object=libheadrace_peer_rustcrypto_software.so
-    rm -f "$peers/$object"
-    cp "$target/software/release/libheadrace_peer_rustcrypto.so" "$peers/$object"
 }
 
 npm_packages() {
@@ -114,11 +103,10 @@ embedded() {
     rm -rf "$work"
 }
 
-for peer in ${*:-openssl4 rustcrypto rustcrypto-software aws-lc base64-turbo base64-simd npm libraries ipsec-mb embedded}; do
+for peer in ${*:-openssl4 rustcrypto aws-lc base64-turbo base64-simd npm libraries ipsec-mb embedded}; do
     case $peer in
     openssl4) openssl4 ;;
     rustcrypto | base64-turbo | base64-simd) scripts/tools.sh rust cc && rust_peer "$peer" ;;
-    rustcrypto-software) scripts/tools.sh rust cc && rustcrypto_software ;;
     npm) npm_packages ;;
     aws-lc) scripts/tools.sh rust cc cmake && rust_peer "$peer" ;;
     libraries) scripts/tools.sh cc c++ pkg-config libraries ;;

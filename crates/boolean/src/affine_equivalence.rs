@@ -1,4 +1,4 @@
-//! Whether one permutation of n bits is another with affine maps before and after it.
+//! Affine equivalence of permutations. Whether one permutation of n bits is another with affine maps before and after it.
 //!
 //! T and S are affine equivalent if T(x) = B(S(A(x) ⊕ a)) ⊕ b for invertible linear A and B. The algorithm is that of
 //! Biryukov, De Cannière, Braeken and Preneel, «A toolbox for cryptanalysis: linear and affine equivalence algorithms»

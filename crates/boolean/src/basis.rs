@@ -1,4 +1,4 @@
-//! Which gates a machine has and what each costs.
+//! Gate bases. Which gates a machine has and what each costs.
 
 use crate::circuit::{Circuit, Gate, Signal};
 

@@ -1,6 +1,6 @@
-//! Circuits for permutations of bytes that are inversion in GF(2⁸) between affine maps, by arithmetic in subfields: no stored
-//! circuit, a search over representations instead (Canright, «A very compact S-box for AES», CHES 2005; the split into a
-//! linear, a non-linear and a linear part is that of Boyar and Peralta, SEA 2010).
+//! Composite-field inversion. Circuits for permutations of bytes that are inversion in GF(2⁸) between affine maps, by
+//! arithmetic in subfields: no stored circuit, a search over representations instead (Canright, «A very compact S-box for AES»,
+//! CHES 2005; the split into a linear, a non-linear and a linear part is that of Boyar and Peralta, SEA 2010).
 //!
 //! Write F for GF(2⁴) inside GF(2⁸), and z = a₁θ¹⁶ + a₀θ with a₁, a₀ in F for some θ outside F. With τ = θ + θ¹⁶ and ν = θ¹⁷
 //! the norm N = z¹⁷ = a₁a₀τ² + (a₁ + a₀)²ν lies in F, and 1/z = z¹⁶/N = (a₀/N)θ¹⁶ + (a₁/N)θ: three products in F and an

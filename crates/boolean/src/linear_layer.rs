@@ -1,4 +1,4 @@
-//! Sums of signals in a circuit, by the networks of `xor_network`.
+//! Linear layers in circuits. Sums of signals in a circuit, by the networks of `xor_network`.
 
 use crate::circuit::{Circuit, Gate, Signal};
 use crate::matrix::BitMatrix;

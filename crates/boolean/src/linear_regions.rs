@@ -1,5 +1,5 @@
-//! The linear regions of a circuit, made anew: whatever XORs stand between the gates that are not linear is a matrix, and a
-//! matrix has a short network ([`crate::xor_network`]), however it was written.
+//! Resynthesis of linear regions. The linear regions of a circuit, made anew: whatever XORs stand between the gates that are
+//! not linear is a matrix, and a matrix has a short network ([`crate::xor_network`]), however it was written.
 //!
 //! Example: `d = a ^ a<<1 ^ …` written bit by bit, in a circuit where the bits come from tables that stay outside and go into
 //! others, is one region; four words that are treated alike are four parts of it, looked for once.

@@ -1,5 +1,6 @@
-//! Permutations of bytes that are inversion in GF(2⁸) between affine maps, by tables of sixteen elements, which shuffles of
-//! bytes look up without an address (Hamburg, «Accelerating AES with vector permute instructions», CHES 2009).
+//! Vector-permute inversion. Permutations of bytes that are inversion in GF(2⁸) between affine maps, by tables of sixteen
+//! elements, which shuffles of bytes look up without an address (Hamburg, «Accelerating AES with vector permute instructions»,
+//! CHES 2009).
 //!
 //! Write F for GF(2⁴) inside GF(2⁸) and z = k + iβ with k, i in F, for a β with β + β¹⁶ = β¹⁷ = a. The norm of z is
 //! N = k² + aik + ai², and its inverse is (k + ai)/N + (i/N)β. With j = i + k,

@@ -1,4 +1,4 @@
-//! A small reproducible source of numbers for searches: the same seed gives the same search everywhere.
+//! Pseudo-random numbers. A small reproducible source of numbers for searches: the same seed gives the same search everywhere.
 
 /// xorshift64* (Marsaglia 2003, Vigna 2016). Not for secrets.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
-//! The way from a table to a circuit: what is known is looked up first, then what is known but for affine maps or the order
-//! of inputs and outputs, then what arithmetic in a composite field gives, and a search that begins with nothing comes last.
+//! Strategy of logic synthesis. The way from a table to a circuit: what is known is looked up first, then what is known but for
+//! affine maps or the order of inputs and outputs, then what arithmetic in a composite field gives, and a search that begins
+//! with nothing comes last.
 //!
 //! Before all that the table is made smaller: inputs that do not matter go, and outputs that are sums of other outputs, of
 //! inputs and of a constant are made so. A table of 32 outputs that is an S-box with a linear layer behind it is thus the

@@ -245,9 +245,11 @@ impl Graph {
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(node.clone());
         self.bounds.push(bounds);
-        self.known.insert(node, id);
-        // A value that has only one possibility is a constant.
-        if bounds.0 == bounds.1 && !matches!(self.op(id), Op::Const(_)) { self.number(bounds.0, width) } else { id }
+        // A value that has only one possibility is a constant, whenever it is asked for.
+        let is_known = bounds.0 == bounds.1 && !matches!(node.op, Op::Const(_));
+        let found = if is_known { self.number(bounds.0, width) } else { id };
+        self.known.insert(node, found);
+        found
     }
 
     fn bounds_of(&self, node: &Node) -> (u128, u128) {

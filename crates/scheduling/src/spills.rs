@@ -1,4 +1,4 @@
-//! An order of operations for which few registers are enough.
+//! Scheduling against spills. An order of operations for which few registers are enough.
 //!
 //! Compilers keep to the order of a long text more or less, and put on the stack what finds no register. Many orders are
 //! made, each by taking next what frees registers or what most waits for, and the one is kept that takes the fewest stores

@@ -1,5 +1,5 @@
-//! A circuit from a table by deciding one input after the other: a shared, reduced, ordered decision diagram (Bryant 1986)
-//! with complemented edges, each node of which becomes a multiplexer or something simpler.
+//! Synthesis from decision diagrams. A circuit from a table by deciding one input after the other: a shared, reduced, ordered
+//! decision diagram (Bryant 1986) with complemented edges, each node of which becomes a multiplexer or something simpler.
 //!
 //! The order of the inputs is improved by moving one input at a time to where the diagram is smallest (sifting, Rudell
 //! 1993), the size being counted from the truth tables themselves: a level has as many nodes as there are different

@@ -1,4 +1,4 @@
-//! Circuits for any table, and smaller circuits from larger ones.
+//! Logic synthesis. Circuits for any table, and smaller circuits from larger ones.
 
 pub mod decision_diagram;
 mod net;

@@ -1,5 +1,5 @@
-//! Circuits as `resubstitution` walks among them: signals with their truth tables in `W` words, kept such that they are 0 at
-//! input 0, and the tests of which signals tell two sets of inputs apart.
+//! Truth-table signatures for resubstitution. Circuits as `resubstitution` walks among them: signals with their truth tables in
+//! `W` words, kept such that they are 0 at input 0, and the tests of which signals tell two sets of inputs apart.
 
 use crate::basis::Basis;
 use crate::circuit::simplify::simplify;

@@ -1,5 +1,5 @@
-//! A circuit from a table by its algebraic normal form: the products of inputs that any output contains, each made of
-//! smaller ones, and sums of them that share what they have in common.
+//! Synthesis from algebraic normal forms. A circuit from a table by its algebraic normal form: the products of inputs that any
+//! output contains, each made of smaller ones, and sums of them that share what they have in common.
 
 use crate::circuit::simplify::simplify;
 use crate::circuit::{Circuit, Gate, Signal};

@@ -1,6 +1,6 @@
-//! A circuit from a table in the manner of Kwan («Reducing the gate count of bitslice DES», 2000): an output is one of the
-//! signals there are, or one gate of them, or two; and if none of that, an input selects between two functions that are
-//! made in the same way, each of which has to be right for one value of that input only.
+//! Synthesis by recursive selection of gates. A circuit from a table in the manner of Kwan («Reducing the gate count of
+//! bitslice DES», 2000): an output is one of the signals there are, or one gate of them, or two; and if none of that, an input
+//! selects between two functions that are made in the same way, each of which has to be right for one value of that input only.
 //!
 //! What counts are two sets, of the inputs at which the output must be 1 and at which it must be 0; elsewhere anything goes.
 //! Signals serve up to complement, because whatever reads them can undo it. Which input selects is tried at random, best of

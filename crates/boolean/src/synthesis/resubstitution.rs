@@ -1,5 +1,5 @@
-//! Makes a circuit smaller by walking among circuits that compute the same: a gate is replaced by another gate of signals
-//! that are there already, or by two, and whatever nobody reads any more goes.
+//! Boolean resubstitution with a random walk. Makes a circuit smaller by walking among circuits that compute the same: a gate
+//! is replaced by another gate of signals that are there already, or by two, and whatever nobody reads any more goes.
 //!
 //! `t0 = and a b; t1 = xor t0 c; t2 = or a b; t3 = xor t2 t1` can become the walk's next stop with `t3 = lut3 c a b`, and `t0` to
 //! `t2` are gone if only `t3` read them. A replacement that saves nothing is taken as well: it opens the next (Mishchenko

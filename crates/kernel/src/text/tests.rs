@@ -1,6 +1,7 @@
 //! Texts that are read and printed again, and texts that are refused.
 
 use super::{block_text, loop_text, read, read_block, read_loop, text};
+use crate::graph::{Graph, Op};
 use crate::verify::{verify, verify_block, verify_loop};
 
 /// A state that adds what comes in to what came before, and one that ends.
@@ -225,4 +226,12 @@ fn what_is_no_loop_or_block_is_told() {
     }
     assert!(read_loop(&ADDS.replacen("loop {", "block {", 1)).is_err());
     assert!(read_loop(&format!("{ADDS} more")).is_err());
+}
+
+#[test]
+fn what_has_one_value_only_is_that_constant_whenever_it_is_asked_for() {
+    let mut graph = Graph::new();
+    let (zero, count) = (graph.number(0, 1), graph.input(0, 0, 6));
+    let first = graph.add(Op::ShiftRight(zero, count), 1);
+    assert_eq!((first, graph.add(Op::ShiftRight(zero, count), 1)), (zero, zero));
 }

@@ -70,7 +70,7 @@ impl Writer<'_> {
         }
         for (_, fifo) in &targets {
             code.open("{");
-            code.line(&format!("const size_t room = {}u - ({});", fifo.ring.capacity, fifo.fill()));
+            code.line(format!("const size_t room = {}u - ({});", fifo.ring.capacity, fifo.fill()));
             code.line("n_tokens = n_tokens < room ? n_tokens : room;");
             code.close("}");
         }
@@ -79,28 +79,28 @@ impl Writer<'_> {
             let ring = &fifo.ring;
             code.open("{");
             if ring.shared.is_some() {
-                code.line(&format!("hr_want(&context->{field}.wanted, n_tokens < n_wanted);"));
+                code.line(format!("hr_want(&context->{field}.wanted, n_tokens < n_wanted);"));
             }
-            code.line(&format!("const size_t at = {} & {}u;", fifo.index("written"), ring.size - 1));
+            code.line(format!("const size_t at = {} & {}u;", fifo.index("written"), ring.size - 1));
             let plain = ring.scalar == scalar && connection.via.is_empty() && full_width(scalar);
             let bytes = scalar.storage_bytes();
             if plain {
-                code.line(&format!(
+                code.line(format!(
                     "const size_t first = {}u - at < n_tokens ? {}u - at : n_tokens;",
                     ring.size, ring.size
                 ));
                 code.open("if (n_tokens != 0) {");
-                code.line(&format!("memcpy(&context->{field}.tokens[{words} * at], bytes, first * {bytes}u);"));
-                code.line(&format!(
+                code.line(format!("memcpy(&context->{field}.tokens[{words} * at], bytes, first * {bytes}u);"));
+                code.line(format!(
                     "memcpy(context->{field}.tokens, bytes + first * {bytes}u, (n_tokens - first) * {bytes}u);"
                 ));
                 code.close("}");
             } else {
                 code.open("for (size_t i = 0; i < n_tokens; i++) {");
                 let declared = ctype::declaration(&Type::scalar(boundary_scalar(scalar)), "token");
-                code.line(&format!("{declared};"));
+                code.line(format!("{declared};"));
                 let pointer = if words > 1 { "token" } else { "&token" };
-                code.line(&format!("memcpy({pointer}, bytes + i * {bytes}u, {bytes}u);"));
+                code.line(format!("memcpy({pointer}, bytes + i * {bytes}u, {bytes}u);"));
                 let target = match ctype::words(ring.scalar) {
                     1 => text!["context->", field, ".tokens[(at + i) & ", ring.size - 1, "u]"],
                     words => text!["&context->", field, ".tokens[", words, " * ((at + i) & ", ring.size - 1, "u)]"],
@@ -110,16 +110,16 @@ impl Writer<'_> {
                 match scalar {
                     Scalar::Int(ty) if !full_width(scalar) => {
                         let clean = code.temporary("clean");
-                        code.line(&format!("{};", ctype::declaration(&Type::scalar(scalar), Declared(&clean))));
+                        code.line(format!("{};", ctype::declaration(&Type::scalar(scalar), Declared(&clean))));
                         if words > 1 {
-                            code.line(&format!("hr_wide_copy({clean}, token, {words});"));
-                            code.line(&format!("hr_wide_wrap({clean}, {words}, {}, {});", ty.width, ty.signed));
+                            code.line(format!("hr_wide_copy({clean}, token, {words});"));
+                            code.line(format!("hr_wide_wrap({clean}, {words}, {}, {});", ty.width, ty.signed));
                         } else {
                             let raw = value::Value::primary(
                                 "token",
                                 value::Kind::Int(ctype::Repr::of_storage(boundary_int(ty))),
                             );
-                            code.line(&format!("{clean} = {};", value::wrap_value(&raw, ty).text));
+                            code.line(format!("{clean} = {};", value::wrap_value(&raw, ty).text));
                         }
                         convert_through(&mut code, &target, ring.scalar, &text![clean], scalar, &connection.via);
                     }
@@ -127,9 +127,9 @@ impl Writer<'_> {
                 }
                 code.close("}");
             }
-            code.line(&fifo.advance("written"));
+            code.line(fifo.advance("written"));
             if let (Endpoint::Instance(instance, _), None) = (connection.target, ring.shared) {
-                code.line(&news(instance.index()));
+                code.line(news(instance.index()));
             }
             self.notify_from_boundary(connection.target).iter().for_each(|line| code.line(line));
             code.close("}");

@@ -408,8 +408,8 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
         let _ = writeln!(text, "  sum{sum} = HR_CL_XOR{bits}(sum{sum}, {value});");
     }
     text.push_str("  }\n");
-    // What comes of the group before has a product of its own, so that from group to group the processor waits for no more than that
-    // and its reduction.
+    // What comes of the group before has a product of its own, so that from group to group the processor waits for no more
+    // than that and its reduction.
     let narrow = Registers { bits: 128, ..wide };
     let mut factors = program(&plan.prepare_x, &["x".into()], narrow, "q", &mut text);
     factors.extend((0..n_keys).map(|key| format!("HR_CL_LOAD128(keys + {})", key * bits as usize / 8)));

@@ -4,7 +4,7 @@
 
 use super::distributed_loops;
 use super::folded::MOST_FIELDS;
-use super::merge_functions::{Unit, Units, parameters};
+use super::merge_functions::{Unit, Units, parameters, pointers};
 use super::multi_buffer::{ManyLoop, ManyLoops, ManyWays};
 use super::outlined_transitions::{ARM, X86};
 use super::parallel_for::Divided;
@@ -219,11 +219,6 @@ pub(super) fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32,
     blocks_of(body, widths, outside, None, "iterations")
 }
 
-/// A list whose parts have a comma before them, with the commas behind them.
-fn behind(list: &str) -> String {
-    list.strip_prefix(", ").map_or_else(String::new, |list| format!("{list}, "))
-}
-
 /// A function of registers for all programs that have the same loop.
 fn folded<'n>(body: &Loop, bits: u32, iterations: &str, names: &'n dyn Names) -> Option<Shared<'n>> {
     let form = Canonical::of_loop(body);
@@ -282,17 +277,19 @@ fn blocks_of(
                 let target: Vec<&str> = blocks.features.iter().map(String::as_str).collect();
                 // Pointers are arguments: what went through memory would be waited for.
                 let fields = shared.fields.iter().enumerate();
-                let pointers: String = fields.map(|(at, (ty, _))| format!("{ty} *o{at}, ")).collect();
+                let taken_places: String = fields.map(|(at, (ty, _))| format!("{ty} *o{at}, ")).collect();
                 let all: Vec<String> = (0..shared.fields.len()).map(|at| format!("o{at}")).collect();
+                let all = if all.is_empty() { "0".to_owned() } else { all.join(", ") };
                 let places: String = shared.fields.iter().map(|(_, place)| format!("{place}, ")).collect();
-                let given: String = behind(&arguments);
-                let taken: String = behind(&parameters);
+                let tokens = pointers(body);
+                let taken: String = tokens.iter().map(|(parameter, _)| format!("{parameter}, ")).collect();
+                let given: String = tokens.iter().map(|(_, argument)| format!("{argument}, ")).collect();
                 let whole = shared.guarded(&format!(
-                    "{}{tables}{}__attribute__((target(\"{}\"))) HR_SAME void {name}({pointers}{taken}size_t iterations) {{\n    (void)iterations;\n    {on} on = {{{}}};\n    {own}(&on{arguments}, {iterations});\n}}\n",
+                    "{}{tables}{}__attribute__((target(\"{}\"))) HR_SAME void {name}({taken_places}{taken}size_t iterations) {{\n    (void)iterations;\n    {on} on = {{{}}};\n    {own}(&on{arguments}, {iterations});\n}}\n",
                     shared.above,
                     blocks.function.text,
                     target.join(","),
-                    all.join(", ")
+                    all
                 ));
                 let text = format!(
                     "{whole}static void {function}({state} *s{parameters}, size_t iterations) {{\n    {name}({places}{given}iterations);\n}}\n"

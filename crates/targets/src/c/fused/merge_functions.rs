@@ -46,16 +46,20 @@ pub(super) struct Units<'a> {
 
 /// Pointers of a function of a loop: as further parameters and as arguments.
 pub(super) fn parameters(body: &Loop) -> (String, String) {
-    let (mut parameters, mut arguments) = (String::new(), String::new());
-    for (at, (_, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-        let _ = write!(parameters, ", const {} *in{at}", element_type(*width));
-        let _ = write!(arguments, ", in{at}");
-    }
-    for (at, (_, width)) in body.produces.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-        let _ = write!(parameters, ", {} *out{at}", element_type(*width));
-        let _ = write!(arguments, ", out{at}");
-    }
-    (parameters, arguments)
+    let listed = pointers(body);
+    let parameters = listed.iter().map(|(parameter, _)| format!(", {parameter}"));
+    (parameters.collect(), listed.iter().map(|(_, argument)| format!(", {argument}")).collect())
+}
+
+/// The pointers that a loop takes, to its tokens: declared, and by their names.
+pub(super) fn pointers(body: &Loop) -> Vec<(String, String)> {
+    let used = |ports: &[(u64, u32)]| -> Vec<(usize, u32)> {
+        ports.iter().enumerate().filter(|(_, port)| port.0 > 0).map(|(at, port)| (at, port.1)).collect()
+    };
+    let inputs = used(&body.consumes).into_iter();
+    let inputs = inputs.map(|(at, width)| (format!("const {} *in{at}", element_type(width)), format!("in{at}")));
+    let outputs = used(&body.produces).into_iter();
+    inputs.chain(outputs.map(|(at, width)| (format!("{} *out{at}", element_type(width)), format!("out{at}")))).collect()
 }
 
 impl Unit<'_> {

@@ -29,6 +29,7 @@
 //! | `blocks` | registers of 128 bits, several iterations in wide ones |
 //! | `modular` | a linear recurrence modulo a number, with powers in lanes |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
+//! | `portable_product` | the same in C for any machine |
 //! | `extract_reductions` | sums over iterations beside what is left of a loop without them |
 //! | `sink_copies` | elements that become what others are, after all iterations |
 //! | `multi_buffer`, `messages` | iterations that need each other, for many messages at once |

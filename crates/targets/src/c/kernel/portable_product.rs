@@ -182,7 +182,7 @@ fn shared(split: &SplitLoop, names: &LoopNames, suffix: &str, print: impl Fn(&Lo
     )
 }
 
-/// Prints a recurrence that is gone through once, with what is added in memory, as a function `NAME(s, iterations)` for any machine.
+/// Prints a recurrence that is gone through once, with what is added in memory, for any machine: `NAME(s, iterations)`.
 ///
 /// # Errors
 ///

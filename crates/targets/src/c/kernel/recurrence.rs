@@ -73,10 +73,6 @@ fn support(bits: u32) -> String {
             "_mm_xor_si128(_mm_xor_si128(_mm512_castsi512_si128(x), _mm512_extracti32x4_epi32(x, 1)), _mm_xor_si128(_mm512_extracti32x4_epi32(x, 2), _mm512_extracti32x4_epi32(x, 3)))"
         }
     };
-    let first = match bits {
-        128 => "(x)",
-        _ => "_mm512_zextsi128_si512(x)",
-    };
     let mut text = String::from("#include <immintrin.h>\n");
     let mut define = |name: &str, meaning: String| {
         let _ = writeln!(text, "#define HR_CL_{name} {meaning}");
@@ -102,7 +98,6 @@ fn support(bits: u32) -> String {
     }
     define(&format!("ALL{bits}(x)"), all.to_owned());
     define(&format!("FOLDED{bits}(x)"), folded.to_owned());
-    define(&format!("FIRST{bits}(x)"), first.to_owned());
     text
 }
 
@@ -248,7 +243,7 @@ fn plan(recurrence: &Recurrence, bits: u32) -> Result<Plan, NotApplicable> {
 /// How long the functions for a product are.
 pub(super) fn size_of(plan: &Plan) -> usize {
     let programs = [&plan.prepare_x, &plan.prepare_y, &plan.multiply, &plan.reduce];
-    // Whole products are printed for two widths, and a group has a first part and others.
+    // Whole products are printed for two widths, and a group has wide ones and one that is not.
     2 * OPERATION * programs.map(|program| program.ops().len()).into_iter().sum::<usize>()
 }
 
@@ -396,33 +391,33 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
         "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, const uint8_t *keys, size_t n)\n{{\n"
     );
     let wide = Registers { bits, turns_bits: bits != 128 };
-    let iteration = |at: &str, is_last: bool, text: &mut String| {
-        let _ = writeln!(text, "  {{ HR_CL_V{bits} x_ = HR_CL_LOAD{bits}(in + {} * {at});", bits / 8);
-        if is_last {
-            let _ = writeln!(text, "  x_ = HR_CL_XOR{bits}(x_, HR_CL_FIRST{bits}(x));");
-        }
-        let mut factors = program(&plan.prepare_x, &["x_".into()], wide, "p", text);
-        let key = |key: usize| {
-            format!("HR_CL_LOAD{bits}(keys + {} * {at} + {})", n_keys * bits as usize / 8, key * bits as usize / 8)
-        };
-        factors.extend((0..n_keys).map(key));
-        for (sum, value) in program(&plan.multiply, &factors, wide, "m", text).iter().enumerate() {
-            let _ = writeln!(text, "  sum{sum} = HR_CL_XOR{bits}(sum{sum}, {value});");
-        }
-        text.push_str("  }\n");
-    };
     for sum in 0..n_sums {
         let _ = writeln!(text, "  HR_CL_V{bits} sum{sum} = HR_CL_ALL{bits}(_mm_setzero_si128());");
     }
-    // What comes of the group before is added last, so that the processor need not wait for it.
-    text.push_str("  for (size_t i = 1; i < n; i++)\n");
-    iteration("i", false, &mut text);
-    iteration("0", true, &mut text);
-    for sum in 0..n_sums {
-        let _ = writeln!(text, "  const __m128i whole{sum} = HR_CL_FOLDED{bits}(sum{sum});");
+    let _ = writeln!(
+        text,
+        "  for (size_t i = 0; i < n; i++)\n  {{ const HR_CL_V{bits} x_ = HR_CL_LOAD{bits}(in + {} * i);",
+        bits / 8
+    );
+    let mut factors = program(&plan.prepare_x, &["x_".into()], wide, "p", &mut text);
+    let key = |key: usize| {
+        format!("HR_CL_LOAD{bits}(keys + {} * i + {})", n_keys * bits as usize / 8, key * bits as usize / 8)
+    };
+    factors.extend((0..n_keys).map(key));
+    for (sum, value) in program(&plan.multiply, &factors, wide, "m", &mut text).iter().enumerate() {
+        let _ = writeln!(text, "  sum{sum} = HR_CL_XOR{bits}(sum{sum}, {value});");
+    }
+    text.push_str("  }\n");
+    // What comes of the group before has a product of its own, so that from group to group the processor waits for no more
+    // than that and its reduction.
+    let narrow = Registers { bits: 128, ..wide };
+    let mut factors = program(&plan.prepare_x, &["x".into()], narrow, "q", &mut text);
+    factors.extend((0..n_keys).map(|key| format!("HR_CL_LOAD128(keys + {})", key * bits as usize / 8)));
+    for (sum, value) in program(&plan.multiply, &factors, narrow, "o", &mut text).iter().enumerate() {
+        let _ = writeln!(text, "  const __m128i whole{sum} = HR_CL_XOR128(HR_CL_FOLDED{bits}(sum{sum}), {value});");
     }
     let sums: Vec<String> = (0..n_sums).map(|sum| format!("whole{sum}")).collect();
-    let results = program(&plan.reduce, &sums, Registers { bits: 128, ..wide }, "r", &mut text);
+    let results = program(&plan.reduce, &sums, narrow, "r", &mut text);
     let _ = writeln!(text, "  return {};\n}}\n", results[0]);
     text
 }

@@ -14,7 +14,7 @@ use headrace_array::program::{Links, Orders};
 use headrace_array::search::{Candidate, MOST_IN_FLIGHT, PIPELINE, Score, candidates, pipeline, pipelines};
 use headrace_array::simulate::{Failed, Outcome, Setup, Waiting, simulate};
 use headrace_array::tasks::{From, Tasks};
-use headrace_array::transform;
+use headrace_array::transform::{self, Along};
 use headrace_array::unroll::{Feed, Unfit, unroll};
 use headrace_array::values::{Op, bounds, wrap};
 use headrace_engine::Engine as _;
@@ -403,7 +403,16 @@ pub fn search(
         let mut sizes: Vec<usize> =
             (16..).map(|step| (1.13f64.powi(step)).round() as usize).take_while(|n| *n < most).collect();
         sizes.push(most);
-        all.extend(sizes.iter().flat_map(|&n| [false, true].map(|by_demand| pipeline(n, by_demand))));
+        // Those of fewer pieces than their instructions take, a quarter more than there is room for, need not be tried.
+        let mut whole = folded.clone();
+        transform::gather(&mut whole, "all").map_err(Error::wrong)?;
+        let least = [Along::Program, Along::Demand].map(|along| {
+            let bits = *machine.core.word_bits;
+            whole.find("all").and_then(|at| transform::pieces_for(&whole, at, words * 5 / 4, most, along, bits))
+        });
+        let fits = |n: usize, by_demand: bool| least[usize::from(by_demand)].is_some_and(|least| n >= least);
+        let both = |n: usize| [false, true].into_iter().filter(move |&by_demand| fits(n, by_demand));
+        all.extend(sizes.iter().flat_map(|&n| both(n).map(move |by_demand| pipeline(n, by_demand))));
     }
     let tried = |candidate: &Candidate| -> Vec<Found> {
         let mut found = Vec::new();

@@ -538,7 +538,7 @@ impl Bench<'_> {
         let Some(spec) = spec.first().copied().cloned() else { return Ok(None) };
         let mut best: Option<(String, f64)> = None;
         for variant in &spec.variants {
-            let network = self.context.elaborate(&variant.network.to_string(), &[])?;
+            let Ok(network) = self.context.elaborate(&variant.network.to_string(), &[]) else { continue };
             let found = of_operation(&spec, &network);
             if let Some((way, cycles)) = estimate(&network, &found, many)
                 && best.as_ref().is_none_or(|(_, known)| cycles < *known)

@@ -291,7 +291,7 @@ impl Mapping {
                 let place = core.place.as_ref().map(|place| *place.get_ref());
                 let clock = core.clock.as_ref().map_or(1.0, |clock| *clock.get_ref());
                 if let Some(written) = &core.clock
-                    && !(clock >= SLOWEST && clock <= 1.0)
+                    && !(SLOWEST..=1.0).contains(&clock)
                 {
                     let problem =
                         format!("`clock` is {clock}; it is a part of the nominal frequency, from {SLOWEST} to 1");

@@ -6,7 +6,7 @@ set -u
 headrace=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 shift
 [ $# -gt 0 ] || set -- --sequences 100000
-# As users build them; `make test` has no time to compile fused code.
+# As users build them; `make test` has no time to compile fused code but in Rust.
 export MODEL_BUILD="${MODEL_BUILD:- }"
 cd "$(dirname "$0")/../tests/models"
 status=0

@@ -11,11 +11,11 @@ shift
 folder=$(mktemp -d) || exit 4
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 3' INT TERM
-for set in aes128 chacha20-poly1305 hmac-sha256 sha256; do
+for set in aes128 aes128-gcm chacha20-poly1305 hmac-sha256 sha256; do
     operations=
     [ $set = aes128 ] && operations="--operation encrypt --operation decrypt --operation ctr --operation cbc-encrypt --operation cbc-decrypt"
     # shellcheck disable=SC2086 # operations are several
-    "$headrace" build $set $operations ${MODEL_BUILD:---unfused} --target rust -o "$folder/$set" >/dev/null || exit 1
+    "$headrace" build $set $operations ${MODEL_BUILD:-} --target rust -o "$folder/$set" >/dev/null || exit 1
 done
 mkdir "$folder/model" "$folder/model/src"
 cp "$here/Cargo.toml" "$folder/model/"

@@ -32,9 +32,9 @@ impl Chance {
         self.bytes(n)
     }
 
-    /// Most pieces are short, some empty, some long.
+    /// Most pieces are short, some empty, some so long that whole groups of wide registers are in them.
     fn piece(&mut self) -> Vec<u8> {
-        let most = [1, 4, 70, 70, 400][self.below(5)];
+        let most = [1, 4, 70, 400, 2500][self.below(5)];
         let n = self.below(most);
         self.bytes(n)
     }
@@ -226,7 +226,7 @@ where
     A: AeadInOut + KeyInit + Clone,
     B: AeadInOut + KeyInit + aead::AeadCore<NonceSize = A::NonceSize, TagSize = A::TagSize>,
 {
-    let key = chance.bytes_about(31);
+    let key = chance.bytes_about(A::key_size() - 1);
     let (ours, theirs) = (A::new_from_slice(&key), B::new_from_slice(&key));
     same("new_from_slice", ours.is_ok(), theirs.is_ok())?;
     let (Ok(ours), Ok(theirs)) = (ours, theirs) else { return Ok(()) };
@@ -269,7 +269,7 @@ fn main() {
     let (first, most) = (value("--seed").unwrap_or(1), value("--sequences").unwrap_or(1000));
     let until = Instant::now() + Duration::from_secs(value("--seconds").unwrap_or(1 << 20));
     type Test = fn(&mut Chance) -> Shown;
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 8] = [
         ("Sha256", digests::<sha256::Sha256, sha2::Sha256>),
         ("HmacSha256", macs::<hmac_sha256::HmacSha256, hmac::Hmac<sha2::Sha256>>),
         ("SimpleHmac<Sha256>", macs::<hmac::SimpleHmac<sha256::Sha256>, hmac::Hmac<sha2::Sha256>>),
@@ -284,6 +284,7 @@ fn main() {
                 cbc::Decryptor<aes::Aes128>,
             >,
         ),
+        ("Aes128Gcm", aeads::<aes128_gcm::Aes128Gcm, aes_gcm::Aes128Gcm>),
         ("Chacha20Poly1305", aeads::<chacha20_poly1305::Chacha20Poly1305, chacha20poly1305::ChaCha20Poly1305>),
     ];
     let (mut n, mut differences) = (0, 0);

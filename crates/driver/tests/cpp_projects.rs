@@ -55,6 +55,40 @@ fn operations_of_every_shape_give_known_answers() {
     }
 }
 
+/// Processors of QEMU with fewer vector instructions than most machines that run tests: none of AVX-512, none of AVX.
+const NARROWER: [&str; 2] = ["Haswell", "Westmere"];
+
+/// A program takes the functions for the processor that it finds, so that each kind of loop runs on narrower ones too, and where
+/// there are none of these functions.
+#[test]
+fn variants_for_narrower_processors_give_known_answers() {
+    let folder = Folder::new();
+    let Some(compiler) = compilers().first().copied().filter(|_| cfg!(target_arch = "x86_64")) else { return };
+    for (set, operation) in [("aes128-gcm", "aead-encrypt"), ("chacha20-poly1305", "aead-decrypt")] {
+        let project = folder.build("cpp", &[set, "--operation", operation]);
+        let answers = project.join("test/known_answers.txt");
+        let program = |name: &str, more: &[&str]| {
+            let mut compile = Command::new(compiler);
+            compile.args(["-std=c++20", "-O1", "-I"]).arg(project.join("include")).args(more);
+            compile.arg(project.join("test/known_answers.cpp")).arg("-o").arg(project.join(name));
+            folder.run(&mut compile);
+            project.join(name)
+        };
+        let without = folder.run(Command::new(program("without", &["-DHEADRACE_NO_SIMD"])).arg(&answers));
+        assert!(without.contains(" known answers") && !without.starts_with("0 "), "{set}: {without}");
+        if !is_here("qemu-x86_64") {
+            eprintln!("not run: no qemu-x86_64");
+            continue;
+        }
+        let found = program("found", &[]);
+        for processor in NARROWER {
+            let mut emulated = Command::new("qemu-x86_64");
+            let said = folder.run(emulated.args(["-cpu", processor]).arg(&found).arg(&answers));
+            assert_eq!(said, without, "{set} on {processor}");
+        }
+    }
+}
+
 #[test]
 fn several_sets_are_one_project() {
     let folder = Folder::new();

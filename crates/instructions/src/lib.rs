@@ -12,8 +12,6 @@
 //! [[form]]                        # one for each width of registers
 //! bits = 128
 //! intrinsic = "_mm_aesenc_si128"  # of C, and of Rust
-//! llvm = "llvm.x86.aesni.aesenc"  # the function of LLVM, if there is one, or `operator`
-//! lanes = 64                      # for which registers are vectors of integers of so many bits
 //! features = ["aes"]              # that a machine must have, by the names that C compilers give them
 //! ```
 //!
@@ -44,13 +42,6 @@ pub struct Form {
     pub bits: u32,
     /// What C and Rust call it.
     pub intrinsic: String,
-    /// The function of LLVM, where it has one for it.
-    pub llvm: Option<String>,
-    /// The operator of LLVM, where it has one for it.
-    pub operator: Option<String>,
-    /// Bits of the integers that LLVM takes its registers for.
-    #[serde(default = "words")]
-    pub lanes: u32,
     /// What a machine must have, by the names that C compilers give it.
     pub features: Vec<String>,
     /// Whether it has only an encoding from before AVX: it takes hundreds of cycles on some machines while the upper
@@ -58,10 +49,6 @@ pub struct Form {
     /// AVX Code with SSE Code»; measured with SHA-256 on such a machine).
     #[serde(default)]
     pub legacy: bool,
-}
-
-fn words() -> u32 {
-    64
 }
 
 #[derive(Deserialize)]

@@ -1,32 +1,17 @@
 //! Instructions on whole registers that every machine has, as data: what loops need beside the instructions that they were
 //! selected for. The file `registers.toml` has them.
 
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// What registers are called upon to do.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Operation {
-    /// The functions of C for registers of 128, 256 and 512 bits.
-    pub intrinsics: [String; 3],
-    /// The operator of LLVM.
-    pub operator: Option<String>,
-    /// The functions of LLVM, where it has no operator for it.
-    pub functions: Option<[String; 3]>,
-    /// Bits of the integers that LLVM takes registers for.
-    pub lanes: u32,
-}
-
-/// All operations by name.
-fn operations() -> &'static BTreeMap<String, Operation> {
-    static ALL: OnceLock<BTreeMap<String, Operation>> = OnceLock::new();
+/// The functions of C for registers of 128, 256 and 512 bits, by the names of operations.
+fn operations() -> &'static BTreeMap<String, [String; 3]> {
+    static ALL: OnceLock<BTreeMap<String, [String; 3]>> = OnceLock::new();
     ALL.get_or_init(|| toml::from_str(include_str!("../registers.toml")).unwrap_or_default())
 }
 
-/// The operation of a name, if there is one.
-pub fn operation(name: &str) -> Option<&'static Operation> {
+/// The functions of an operation, if there is one of the name: an empty name is that of none.
+pub fn intrinsics(name: &str) -> Option<&'static [String; 3]> {
     operations().get(name)
 }
 

@@ -55,5 +55,5 @@ pub use module::{
 pub use stmt::{Argument, Label, NativeArgument, Print, RealFormat, Stmt};
 pub use text::text;
 pub use types::Type;
-pub use vector::{FeatureSet, InLlvm, Instruction, VectorOperand, VectorStmt};
+pub use vector::{FeatureSet, Instruction, VectorOperand, VectorStmt};
 pub use verify::verify;

@@ -11,21 +11,10 @@ use crate::{Expr, Place, VariableId};
 /// What a function needs of the machine that it runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FeatureSet {
-    /// Machines of this architecture have it or do not, others never: as LLVM calls it, `x86_64` for example.
+    /// Machines of this architecture have it or do not, others never: `x86_64` for example.
     pub architecture: &'static str,
     /// Features by the names that C compilers give them, in alphabetical order.
     pub names: Vec<String>,
-}
-
-/// How LLVM writes an instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum InLlvm {
-    /// As an operator of vectors of integers of so many bits.
-    Operator(String, u32),
-    /// As a call of an intrinsic function, whose operands and result are vectors of integers of so many bits.
-    Intrinsic(String, u32),
-    /// As a `shufflevector` of two operands, with these elements of so many bits of the first, then the second.
-    Shuffle(Vec<u32>, u32),
 }
 
 /// An instruction on registers of one width, as printers write it.
@@ -37,8 +26,6 @@ pub struct Instruction {
     pub bits: u32,
     /// The intrinsic function of C, which Rust has under the same name.
     pub intrinsic: String,
-    /// In LLVM, where it has something for it.
-    pub llvm: Option<InLlvm>,
 }
 
 /// What an instruction takes.

@@ -5,8 +5,8 @@ mod by_hand;
 
 use headrace_program::evaluate::{Machine, NoHost, Outside};
 use headrace_program::{
-    Argument, BinaryOp, Expr, ExprKind, FeatureSet, FeatureSetId, FunctionId, InLlvm, Instruction, Module, Place, Stmt,
-    Type, Variable, VariableId, VariableKind, VectorOperand, VectorStmt, text, verify,
+    Argument, BinaryOp, Expr, ExprKind, FeatureSet, FeatureSetId, FunctionId, Instruction, Module, Place, Stmt, Type,
+    Variable, VariableId, VariableKind, VectorOperand, VectorStmt, text, verify,
 };
 
 const TARGET: VariableId = VariableId(1);
@@ -16,12 +16,8 @@ const SOURCE: VariableId = VariableId(2);
 fn module() -> Module {
     let mut module = by_hand::module();
     module.features = vec![FeatureSet { architecture: "x86_64", names: vec!["avx2".to_owned(), "sse2".to_owned()] }];
-    module.instructions = vec![Instruction {
-        name: "add64".to_owned(),
-        bits: 128,
-        intrinsic: "_mm_add_epi64".to_owned(),
-        llvm: Some(InLlvm::Operator("add".to_owned(), 64)),
-    }];
+    module.instructions =
+        vec![Instruction { name: "add64".to_owned(), bits: 128, intrinsic: "_mm_add_epi64".to_owned() }];
     let array = VariableKind::Array(Type::U8, 16);
     let kinds = [VariableKind::Record(by_hand::CONTEXT), VariableKind::Vector(128), VariableKind::Vector(128), array];
     let place = Place::variable(VariableId(3));

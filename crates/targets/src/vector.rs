@@ -1,7 +1,7 @@
 //! Vector registers of x86-64 in C and in the languages that took its intrinsic functions: what types and functions are called.
 //! Rust has the names of C, so that printers of both take them from here.
 
-use headrace_program::{Instruction, Module, VectorOperand};
+use headrace_program::{Function, Module, VariableId, VariableKind, VectorOperand, VectorStmt};
 
 /// The type of a register of so many bits.
 pub(crate) fn register_type(bits: u32) -> String {
@@ -30,7 +30,7 @@ pub(crate) fn store(bits: u32) -> String {
 }
 
 /// A register of 128 bits in each part of a register of so many.
-pub(crate) fn repeat(bits: u32, from: &str) -> String {
+fn repeat(bits: u32, from: &str) -> String {
     match bits {
         128 => from.to_owned(),
         256 => format!("_mm256_broadcastsi128_si256({from})"),
@@ -39,7 +39,7 @@ pub(crate) fn repeat(bits: u32, from: &str) -> String {
 }
 
 /// A part of a register of 128 bits or more, or a register of 128 bits as the lowest part of a wide one.
-pub(crate) fn part(to: u32, bits: u32, from: &str, part: u8) -> String {
+fn part(to: u32, bits: u32, from: &str, part: u8) -> String {
     match (to, bits) {
         (128, 128) => from.to_owned(),
         (128, 256) => format!("_mm256_extracti128_si256({from}, {part})"),
@@ -49,20 +49,38 @@ pub(crate) fn part(to: u32, bits: u32, from: &str, part: u8) -> String {
     }
 }
 
-/// A call of an instruction; `name` says what registers are called.
-pub(crate) fn apply(
+/// The value that a statement gives a register, where it is spelled alike in C++ and Rust: what it computes from registers.
+pub(crate) fn from_registers(
     module: &Module,
-    instruction: u32,
-    operands: &[VectorOperand],
-    name: impl Fn(headrace_program::VariableId) -> String,
-) -> String {
-    let intrinsic = module.instructions.get(instruction as usize).map_or("", |Instruction { intrinsic, .. }| intrinsic);
-    let operands: Vec<String> = operands
-        .iter()
-        .map(|operand| match operand {
-            VectorOperand::Register(register) => name(*register),
-            VectorOperand::Immediate(value) => value.to_string(),
-        })
-        .collect();
-    format!("{intrinsic}({})", operands.join(", "))
+    function: &Function,
+    statement: &VectorStmt,
+    name: fn(&str) -> String,
+) -> Option<String> {
+    let own = |register: VariableId| name(&function.variables[register.index()].name);
+    let bits = |register: VariableId| width(function, register);
+    Some(match statement {
+        VectorStmt::Repeat { to, from } => repeat(bits(*to), &own(*from)),
+        VectorStmt::Part { to, from, part: number } => part(bits(*to), bits(*from), &own(*from), *number),
+        VectorStmt::Move { from, .. } => own(*from),
+        VectorStmt::Apply { instruction, operands, .. } => {
+            let intrinsic = &module.instructions.get(*instruction as usize)?.intrinsic;
+            let operands: Vec<String> = operands
+                .iter()
+                .map(|operand| match operand {
+                    VectorOperand::Register(register) => own(*register),
+                    VectorOperand::Immediate(value) => value.to_string(),
+                })
+                .collect();
+            format!("{intrinsic}({})", operands.join(", "))
+        }
+        VectorStmt::Load { .. } | VectorStmt::Store { .. } | VectorStmt::Set { .. } => return None,
+    })
+}
+
+/// Bits of a register.
+pub(crate) fn width(function: &Function, register: VariableId) -> u32 {
+    match function.variables[register.index()].kind {
+        VariableKind::Vector(bits) => bits,
+        _ => 0,
+    }
 }

@@ -5,12 +5,16 @@
 //! | --- | --- |
 //! | `blocks` | iterations that work on registers of 128 bits, a block of a cipher in each |
 //! | `carried_reads` | tokens of the iteration before that an iteration reads |
+//! | `products` | product recurrences: the plan of a product, groups |
+//! | `residues` | recurrences modulo a number: limbs |
 //! | `selection` | loops with the instructions of machines in the place of what these compute |
 //! | `single_iteration` | transitions as loops of one iteration |
 //! | `staged` | transitions of which a part is one |
 
 pub mod blocks;
 pub mod carried_reads;
+pub mod products;
+pub mod residues;
 pub mod selection;
 pub mod single_iteration;
 pub mod staged;

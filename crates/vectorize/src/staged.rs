@@ -7,6 +7,8 @@
 //! that a counter tells, and the block is masked and enciphered.
 
 use crate::single_iteration::FEWEST_NODES;
+use headrace_ir::{Network, Port};
+use headrace_transform::control::Automaton;
 use headrace_transform::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Transition};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -29,15 +31,29 @@ pub struct Staged {
 /// What a transition is made of.
 pub struct Source<'a> {
     /// The values.
-    pub graph: &'a Graph,
+    graph: &'a Graph,
     /// What its objects are.
-    pub objects: &'a [Object],
+    objects: &'a [Object],
     /// What it consumes and produces.
-    pub transition: &'a Transition,
+    transition: &'a Transition,
     /// Bits of the tokens of each input port.
-    pub inputs: Vec<u32>,
+    inputs: Vec<u32>,
     /// Bits of the tokens of each output port.
-    pub outputs: Vec<u32>,
+    outputs: Vec<u32>,
+}
+
+impl<'a> Source<'a> {
+    /// A transition of the automaton of a network.
+    pub fn of(automaton: &'a Automaton, network: &Network, transition: &'a Transition) -> Self {
+        let width = |port: &Port| port.ty.width();
+        Source {
+            graph: &automaton.graph,
+            objects: &automaton.objects,
+            transition,
+            inputs: network.inputs.iter().map(width).collect(),
+            outputs: network.outputs.iter().map(width).collect(),
+        }
+    }
 }
 
 impl Source<'_> {

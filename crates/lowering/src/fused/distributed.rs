@@ -10,9 +10,7 @@ use headrace_program::{Argument, Expr, FeatureSet, FeatureSetId, FunctionId, Pla
 use headrace_transform::kernel::{Carry, Loop};
 use headrace_transform::passes::distribution::{self, distribute};
 use headrace_transform::passes::modular_recurrence::{self, ModularRecurrence, modular_recurrence};
-
-/// Blocks from which on powers are worth computing.
-const LEAST_BLOCKS: u64 = 12;
+use headrace_vectorize::residues::LEAST_BLOCKS;
 
 /// A loop as two, in order of their execution.
 struct InTwo {

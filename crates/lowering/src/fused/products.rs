@@ -25,10 +25,8 @@ use headrace_transform::passes::distribute_recurrence::{
     self, Added, ElementByte, Recurrence, SplitLoop, Tokens, distribute_recurrence,
 };
 use headrace_vectorize::NotApplicable;
+use headrace_vectorize::products::{REGISTERS, REVERSE_BITS, features, of_bytes, plan};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Registers of a group.
-const REGISTERS: u32 = 8;
 
 /// Bytes of a block.
 const BYTES: u32 = 16;
@@ -38,14 +36,6 @@ const WIDTHS: &[u32] = &[512, 128];
 
 /// The matrix that turns the bits of a byte round.
 const REVERSED: u128 = 0x8040_2010_0804_0201_8040_2010_0804_0201;
-
-/// What a machine must have, by the names that C compilers give it.
-fn features(bits: u32) -> &'static [&'static str] {
-    match bits {
-        128 => &["pclmul", "sse4.1", "ssse3"],
-        _ => &["avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "gfni", "pclmul", "vpclmulqdq"],
-    }
-}
 
 impl Fused<'_> {
     /// Functions that run a loop with a product recurrence, the fastest first.
@@ -114,7 +104,7 @@ impl Fused<'_> {
         if !body.carried.is_empty() || !body.outputs.is_empty() {
             return None;
         }
-        let plan = best_plan(&recurrence.product, &Prices { reverse_bits: 5.0, ..Prices::default() }, true)?;
+        let plan = best_plan(&recurrence.product, &Prices { reverse_bits: REVERSE_BITS, ..Prices::default() }, true)?;
         let mut graph = body.graph.clone();
         let [x, a, h] =
             [&recurrence.state, added, &recurrence.factor].map(|bytes| block_of(&mut graph, &body.objects, bytes));
@@ -151,16 +141,8 @@ impl Fused<'_> {
         building: &mut Building,
         functions: &mut Functions,
     ) -> Result<FunctionId, NotApplicable> {
-        let Recurrence { state, factor, product, .. } = &split.recurrence;
-        let reverse_bits = if bits == 128 { 5.0 } else { 1.0 };
-        let reductions = 128.0 / (f64::from(REGISTERS) * f64::from(bits));
-        let prices = Prices { reverse_bits, reductions, ..Prices::default() };
-        let plan = best_plan(product, &prices, true);
-        let plan = plan.ok_or_else(|| NotApplicable("no plan computes the product of a recurrence".into()))?;
-        let orders = plan.product.orders;
-        if orders.x != orders.y || orders.y != orders.out {
-            return Err(NotApplicable("a product whose factors are not ordered alike has no powers".into()));
-        }
+        let Recurrence { state, factor, .. } = &split.recurrence;
+        let plan = plan(&split.recurrence, bits)?;
         let mut graph = split.independent.graph.clone();
         let objects = &split.independent.objects;
         let [x, h] = [state, factor].map(|bytes| block_of(&mut graph, objects, bytes));
@@ -592,9 +574,4 @@ impl Products<'_, '_, '_> {
             self.code.store(byte.object, Expr::u32(byte.index as u32), Value::one(value, true));
         }
     }
-}
-
-/// Bytes as a number, the first one the least significant.
-fn of_bytes(byte: impl Fn(u32) -> u8) -> u128 {
-    (0..16).map(|at| u128::from(byte(at)) << (8 * at)).sum()
 }

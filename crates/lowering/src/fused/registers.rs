@@ -2,7 +2,7 @@
 
 use super::kernel::KernelCode;
 use headrace_instructions::{Form, registers};
-use headrace_program::{InLlvm, Instruction, Stmt, VariableId, VectorOperand, VectorStmt};
+use headrace_program::{Instruction, Stmt, VariableId, VectorOperand, VectorStmt};
 use headrace_vectorize::NotApplicable;
 
 /// The architecture whose instructions are described.
@@ -16,12 +16,7 @@ pub(super) fn immediate(value: u128) -> Result<VectorOperand, NotApplicable> {
 
 /// An instruction of a description as languages write it.
 pub(super) fn written(name: &str, form: &Form) -> Instruction {
-    let llvm = match (&form.operator, &form.llvm) {
-        (Some(operator), _) => Some(InLlvm::Operator(operator.clone(), form.lanes)),
-        (None, Some(function)) => Some(InLlvm::Intrinsic(function.clone(), form.lanes)),
-        (None, None) => None,
-    };
-    Instruction { name: name.to_owned(), bits: form.bits, intrinsic: form.intrinsic.clone(), llvm }
+    Instruction { name: name.to_owned(), bits: form.bits, intrinsic: form.intrinsic.clone() }
 }
 
 impl KernelCode<'_, '_> {
@@ -39,19 +34,14 @@ impl KernelCode<'_, '_> {
         operands: Vec<VectorOperand>,
     ) -> Result<(), NotApplicable> {
         let missing = || NotApplicable(format!("there is no operation {name} of registers"));
-        let operation = registers::operation(name).ok_or_else(missing)?;
+        let intrinsics = registers::intrinsics(name).ok_or_else(missing)?;
         let at = match bits {
             128 => 0,
             256 => 1,
             _ => 2,
         };
-        let llvm = match (&operation.operator, &operation.functions) {
-            (Some(operator), _) => Some(InLlvm::Operator(operator.clone(), operation.lanes)),
-            (None, Some(functions)) => Some(InLlvm::Intrinsic(functions[at].clone(), operation.lanes)),
-            (None, None) => None,
-        };
-        let intrinsic = operation.intrinsics[at].clone();
-        let instruction = Instruction { name: name.to_owned(), bits, intrinsic, llvm };
+        let intrinsic = intrinsics[at].clone();
+        let instruction = Instruction { name: name.to_owned(), bits, intrinsic };
         let instruction = self.building.instruction(instruction);
         self.vector(VectorStmt::Apply { to, instruction, operands });
         Ok(())

@@ -20,6 +20,7 @@ use headrace_program::{
 use headrace_transform::kernel::Loop;
 use headrace_transform::passes::modular_recurrence::ModularRecurrence;
 use headrace_vectorize::NotApplicable;
+use headrace_vectorize::residues::{LIMB, suits};
 use rustc_hash::FxHashMap;
 
 /// What a machine must have, by the names that C compilers give it.
@@ -33,9 +34,6 @@ const LANES: u32 = 8;
 
 /// Bytes of a block.
 const BYTES: u32 = 16;
-
-/// Bits of a limb.
-const LIMB: u32 = 44;
 
 /// Which block of a group a lane has: the order in which pairs of registers give their numbers.
 const BLOCK_OF_LANE: [u64; LANES as usize] = [0, 4, 1, 5, 2, 6, 3, 7];
@@ -61,10 +59,7 @@ impl Fused<'_> {
             return Err(NotApplicable("its limbs are seen".into()));
         }
         let (bits, less) = (recurrence.residue.bits, u64::from(recurrence.residue.less));
-        // A block is less than the modulus, and three limbs hold it.
-        if !(129..=3 * LIMB).contains(&bits) || less << (3 * LIMB - bits) >= 256 {
-            return Err(NotApplicable("no limbs suit its modulus".into()));
-        }
+        suits(recurrence.residue)?;
         let ones = (1u64 << LIMB) - 1;
         let limb = |at: usize| {
             let digits = (&recurrence.beyond >> (at * LIMB as usize)).iter_u64_digits().next().unwrap_or(0);

@@ -172,14 +172,7 @@ impl State<'_, '_, '_> {
                 fused.one_iteration(&holding(&body)?, MorePorts::default(), self.building, self.functions).ok()
             });
         }
-        let width = |port: &headrace_ir::Port| port.ty.width();
-        let source = Source {
-            graph: &fused.automaton.graph,
-            objects: &fused.automaton.objects,
-            transition,
-            inputs: fused.network.inputs.iter().map(width).collect(),
-            outputs: fused.network.outputs.iter().map(width).collect(),
-        };
+        let source = Source::of(fused.automaton, fused.network, transition);
         let Staged { first, bytes, body, stored } = source.staged(effects)?;
         let more = MorePorts { given: bytes.len() as u32, stored };
         let (features, long) = fused.one_iteration(&body, more, self.building, self.functions).ok()?;

@@ -9,7 +9,7 @@ use super::code::{CONTROL, Code, Declaration, stored};
 use super::ctype::{self, Repr};
 use super::inlined;
 use super::natives::bare_name;
-use super::text::{Declared, Text, listed, text};
+use super::text::{Declared, Name, Text, listed, text};
 use headrace_analysis::assigned;
 use headrace_analysis::ranges::Interval;
 use headrace_ir::{
@@ -160,55 +160,54 @@ impl Code<'_> {
         self.close("}");
     }
 
+    /// Sorts tokens that are dealt in turn into an array: of each round the one that lies at `from`, which says so for the number of
+    /// the round.
+    pub fn deal(&mut self, array: &Text, repeat: u32, words: u64, tokens: &Text, from: impl Fn(&Name) -> Text) {
+        let i = self.temporary("i");
+        self.open(text!["for (uint32_t ", i, " = 0; ", i, " < ", repeat, "u; ", i, "++) {"]);
+        let from = from(&i);
+        if words == 1 {
+            self.line(text![array, "[", i, "] = ", tokens, "[", from, "];"]);
+        } else {
+            let (to, from) = (text![words, " * ", i], text![words, " * (", from, ")"]);
+            let bytes = text![words, " * sizeof ", array, "[0]"];
+            self.line(text!["memcpy(&", array, "[", to, "], &", tokens, "[", from, "], ", bytes, ");"]);
+        }
+        self.close("}");
+        self.line(text!["(void)", array, ";"]);
+    }
+
     /// Stores one scalar with conversion: `source` and `target` are elements, or pointers to the words of wide ones.
     pub fn convert(&mut self, target: &Text, to: Scalar, source: &Text, from: Scalar) {
         match (from, to) {
             (Scalar::Int(from), Scalar::Int(to)) => {
                 let from_words = ctype::storage_words(from);
                 match ctype::storage_words(to) {
-                    Some(words) => match from_words {
-                        Some(have) => {
-                            self.line(text![
-                                "hr_wide_resize(",
-                                target,
-                                ", ",
-                                words,
-                                ", ",
-                                source,
-                                ", ",
-                                have,
-                                ", ",
-                                from.signed,
-                                ");"
-                            ]);
-                            self.line(text![
-                                "hr_wide_wrap(",
-                                target,
-                                ", ",
-                                words,
-                                ", ",
-                                to.width,
-                                ", ",
-                                to.signed,
-                                ");"
-                            ]);
+                    Some(words) => {
+                        match from_words {
+                            Some(have) => {
+                                self.line(text![
+                                    "hr_wide_resize(",
+                                    target,
+                                    ", ",
+                                    words,
+                                    ", ",
+                                    source,
+                                    ", ",
+                                    have,
+                                    ", ",
+                                    from.signed,
+                                    ");"
+                                ]);
+                            }
+                            None => {
+                                let kind = if from.signed { "i64" } else { "u64" };
+                                self.line(text!["hr_wide_from_", kind, "(", target, ", ", words, ", ", source, ");"]);
+                            }
                         }
-                        None => {
-                            let kind = if from.signed { "i64" } else { "u64" };
-                            self.line(text!["hr_wide_from_", kind, "(", target, ", ", words, ", ", source, ");"]);
-                            self.line(text![
-                                "hr_wide_wrap(",
-                                target,
-                                ", ",
-                                words,
-                                ", ",
-                                to.width,
-                                ", ",
-                                to.signed,
-                                ");"
-                            ]);
-                        }
-                    },
+                        let (width, signed) = (to.width, to.signed);
+                        self.line(text!["hr_wide_wrap(", target, ", ", words, ", ", width, ", ", signed, ");"]);
+                    }
                     None => {
                         let value = match from_words {
                             Some(words) => Code::low_of_words(source, words),

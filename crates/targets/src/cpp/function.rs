@@ -297,16 +297,12 @@ impl Braces for Printer<'_> {
 
     fn vector(&mut self, statement: &VectorStmt) {
         let scope = self.scope;
-        let own = |register: VariableId| name(&scope.function.variables[register.index()].name);
-        let bits = |register: VariableId| match scope.function.variables[register.index()].kind {
-            VariableKind::Vector(bits) => bits,
-            _ => 128,
-        };
+        let bits = |register: VariableId| vector::width(scope.function, register);
         let value = match statement {
             VectorStmt::Store { place, index, from } => {
                 let (ty, at) = (vector::register_type(bits(*from)), scope.pointer(place, index));
-                let store = vector::store(bits(*from));
-                return self.lines.line(&format!("{store}(reinterpret_cast<{ty}*>({at}), {});", own(*from)));
+                let (store, from) = (vector::store(bits(*from)), self.own(*from));
+                return self.lines.line(&format!("{store}(reinterpret_cast<{ty}*>({at}), {from});"));
             }
             VectorStmt::Load { to, place, index } => {
                 let (ty, at) = (vector::register_type(bits(*to)), scope.pointer(place, index));
@@ -316,10 +312,7 @@ impl Braces for Printer<'_> {
                 let word = |word: &Expr| format!("static_cast<std::int64_t>({})", scope.expr(word));
                 format!("_mm_set_epi64x({}, {})", word(high), word(low))
             }
-            VectorStmt::Repeat { to, from } => vector::repeat(bits(*to), &own(*from)),
-            VectorStmt::Part { to, from, part } => vector::part(bits(*to), bits(*from), &own(*from), *part),
-            VectorStmt::Move { from, .. } => own(*from),
-            VectorStmt::Apply { instruction, operands, .. } => vector::apply(scope.module, *instruction, operands, own),
+            _ => vector::from_registers(scope.module, scope.function, statement, name).unwrap_or_default(),
         };
         if let Some(to) = statement.target() {
             let to = self.given(to, None);

@@ -243,15 +243,11 @@ impl Printer<'_> {
 
     fn vector(&mut self, statement: &VectorStmt) {
         let scope = self.scope;
-        let own = |register: VariableId| name(&scope.function.variables[register.index()].name);
-        let bits = |register: VariableId| match scope.function.variables[register.index()].kind {
-            VariableKind::Vector(bits) => bits,
-            _ => 128,
-        };
+        let bits = |register: VariableId| vector::width(scope.function, register);
         let value = match statement {
             VectorStmt::Store { place, index, from } => {
                 let (place, at, bits) = (scope.place(place), scope.index(index), bits(*from));
-                let (store, from) = (vector::store(bits), own(*from));
+                let (store, from) = (vector::store(bits), name(&scope.function.variables[from.index()].name));
                 let bytes = format!("{place}[{at}..][..{}].as_mut_ptr().cast()", bits / 8);
                 return self.line(&format!("unsafe {{ {store}({bytes}, {from}) }};"));
             }
@@ -262,10 +258,7 @@ impl Printer<'_> {
             VectorStmt::Set { low, high, .. } => {
                 format!("_mm_set_epi64x({} as i64, {} as i64)", scope.operand(high), scope.operand(low))
             }
-            VectorStmt::Repeat { to, from } => vector::repeat(bits(*to), &own(*from)),
-            VectorStmt::Part { to, from, part } => vector::part(bits(*to), bits(*from), &own(*from), *part),
-            VectorStmt::Move { from, .. } => own(*from),
-            VectorStmt::Apply { instruction, operands, .. } => vector::apply(scope.module, *instruction, operands, own),
+            _ => vector::from_registers(scope.module, scope.function, statement, name).unwrap_or_default(),
         };
         if let Some(to) = statement.target() {
             let to = self.given(to);

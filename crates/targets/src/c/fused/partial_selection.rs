@@ -17,14 +17,7 @@ impl Writer<'_> {
         name: &str,
         functions: &mut KernelFunctions,
     ) -> Option<Faster> {
-        let width = |port: &headrace_ir::Port| port.ty.width();
-        let source = Source {
-            graph: &self.automaton.graph,
-            objects: &self.automaton.objects,
-            transition,
-            inputs: self.network.inputs.iter().map(width).collect(),
-            outputs: self.network.outputs.iter().map(width).collect(),
-        };
+        let source = Source::of(self.automaton, self.network, transition);
         let staged = source.staged(effects)?;
         if !functions.may_select() {
             return None;

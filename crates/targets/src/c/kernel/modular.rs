@@ -17,17 +17,12 @@ use super::scalar::element_type;
 use super::words::NotApplicable;
 use headrace_transform::kernel::{Carried, Carry, Evidence, Loop, ObjectId};
 use headrace_transform::passes::modular_recurrence::{self, DRAWS, ModularRecurrence, modular_recurrence};
+use headrace_vectorize::residues::{LEAST_BLOCKS, LIMB as WIDE_LIMB, suits};
 use num_bigint::BigUint;
 use std::fmt::Write as _;
 
-/// Bits of a limb where there are three.
-const WIDE_LIMB: u32 = 44;
-
 /// Bits of a limb where there are five.
 const NARROW_LIMB: u32 = 26;
-
-/// Blocks from which on powers are worth computing.
-const LEAST_BLOCKS: u64 = 12;
 
 /// How long the function is, whatever its modulus: the same steps on three words, and on vectors of them.
 const SIZE: usize = 600;
@@ -130,10 +125,7 @@ impl Limbs {
     fn of(recurrence: &ModularRecurrence) -> Result<Limbs, NotApplicable> {
         let residue = recurrence.residue;
         let (bits, less) = (residue.bits, residue.less);
-        // A block is less than the modulus, and three limbs hold it.
-        if !(129..=3 * WIDE_LIMB).contains(&bits) || less << (3 * WIDE_LIMB - bits) >= 256 {
-            return Err(NotApplicable("no limbs suit its modulus".into()));
-        }
+        suits(residue)?;
         // What is added may be written in hexadecimal digits, but names had better be short.
         let digits = format!("{}_{bits}_{less}_{:x}", residue.limb_bits, recurrence.beyond);
         let digest =

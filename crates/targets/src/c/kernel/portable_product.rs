@@ -10,7 +10,7 @@
 use super::guarded;
 use super::loop_frame::{CFunction, LoopNames, OPERATION};
 use super::machine::usual_costs;
-use super::recurrence::{BYTES, EVIDENCE, blocks_of, element, iterations, objects_of, size_of};
+use super::recurrence::{BYTES, EVIDENCE, blocks_of, element, halves, iterations, objects_of, size_of};
 use super::scalar::element_type;
 use super::words::NotApplicable;
 use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
@@ -120,15 +120,8 @@ fn cycles(plan: &Plan) -> f64 {
 
 /// Sixteen bytes of elements as two words.
 fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
-    let half = |bytes: &[ElementByte]| {
-        let part = |(at, byte): (usize, &ElementByte)| {
-            let (element, _) = element(body, byte, names);
-            format!("(uint64_t)(uint8_t)({element} >> {}) << {}", byte.lo, 8 * at)
-        };
-        bytes.iter().enumerate().map(part).collect::<Vec<_>>().join(" | ")
-    };
-    let (low, high) = bytes.split_at(bytes.len() / 2);
-    format!("{{{}, {}}}", half(low), half(high))
+    let [low, high] = halves(body, bytes, names);
+    format!("{{{low}, {high}}}")
 }
 
 /// Stores the bytes of `x` to elements.

@@ -14,14 +14,15 @@ use super::loop_frame::{CFunction, LoopNames, OPERATION};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
-use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
+use headrace_boolean::bilinear::carryless::{Half, Op, Plan, Program};
 use headrace_transform::kernel::{Evidence, Loop, Object, ObjectId};
 use headrace_transform::passes::distribute_recurrence::{Added, ElementByte, Recurrence, SplitLoop, Tokens};
+use headrace_vectorize::products::{self, of_bytes, plan};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Registers of a group.
-const REGISTERS: usize = 8;
+const REGISTERS: usize = products::REGISTERS as usize;
 
 /// Registers that are made of a power at most, where powers are kept.
 const MOST_KEYS: usize = 2;
@@ -45,11 +46,7 @@ pub(super) const BYTES: u64 = 16;
 
 /// Features that the functions need, by their names for compilers.
 fn features(bits: u32) -> BTreeSet<String> {
-    let names: &[&str] = match bits {
-        128 => &["pclmul", "ssse3", "sse4.1"],
-        _ => &["avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "gfni", "pclmul", "vpclmulqdq"],
-    };
-    names.iter().map(|&name| name.to_owned()).collect()
+    products::features(bits).iter().map(|&name| name.to_owned()).collect()
 }
 
 /// Operations of a width, by the names that the printed text uses.
@@ -105,11 +102,6 @@ fn support(bits: u32) -> String {
 fn constant(value: u128, bits: u32) -> String {
     let (high, low) = ((value >> 64) as u64, value as u64);
     format!("HR_CL_ALL{bits}(_mm_set_epi64x((long long){high:#x}u, (long long){low:#x}u))")
-}
-
-/// Bytes as a number, the first one the least significant.
-fn of_bytes(byte: impl Fn(u32) -> u8) -> u128 {
-    (0..16).map(|at| u128::from(byte(at)) << (8 * at)).sum()
 }
 
 /// Registers that a program works in.
@@ -226,20 +218,6 @@ pub(super) const EVIDENCE: &[Evidence] = &[
     },
 ];
 
-/// How the product of a recurrence is computed in registers of `bits`.
-fn plan(recurrence: &Recurrence, bits: u32) -> Result<Plan, NotApplicable> {
-    let reverse_bits = if bits == 128 { 5.0 } else { 1.0 };
-    let reductions = 128.0 / (REGISTERS as f64 * f64::from(bits));
-    let prices = Prices { reverse_bits, reductions, ..Prices::default() };
-    let plan = carryless::best_plan(&recurrence.product, &prices, true)
-        .ok_or_else(|| NotApplicable("no plan computes the product of a recurrence".into()))?;
-    let orders = plan.product.orders;
-    if orders.x != orders.y || orders.y != orders.out {
-        return Err(NotApplicable("a product whose factors are not ordered alike has no powers".into()));
-    }
-    Ok(plan)
-}
-
 /// How long the functions for a product are.
 pub(super) fn size_of(plan: &Plan) -> usize {
     let programs = [&plan.prepare_x, &plan.prepare_y, &plan.multiply, &plan.reduce];
@@ -336,6 +314,12 @@ fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
         };
         return reordered(&register, place);
     }
+    let [low, high] = halves(body, bytes, names);
+    format!("_mm_set_epi64x((int64_t)({high}), (int64_t)({low}))")
+}
+
+/// Sixteen bytes of elements as two words of 64 bits, the low one first.
+pub(super) fn halves(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> [String; 2] {
     let half = |bytes: &[ElementByte]| {
         let part = |(at, byte): (usize, &ElementByte)| {
             let (element, _) = element(body, byte, names);
@@ -344,7 +328,7 @@ fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
         bytes.iter().enumerate().map(part).collect::<Vec<_>>().join(" | ")
     };
     let (low, high) = bytes.split_at(bytes.len() / 2);
-    format!("_mm_set_epi64x((int64_t)({}), (int64_t)({}))", half(high), half(low))
+    [half(low), half(high)]
 }
 
 /// Elements of the state from the register `x`: at once where they lie beside one another, else each from all of its

@@ -42,25 +42,8 @@ impl Scheduler<'_> {
             if n > 1 && !ring.read_aligned {
                 let code = &mut self.code;
                 code.open(text!["if (", position, " + ", n, "u > ", ring.size, "u) {"]);
-                code.line(text![
-                    "memcpy(&",
-                    fifo,
-                    "->tokens[",
-                    ring.size * words,
-                    "], ",
-                    fifo,
-                    "->tokens, (",
-                    position,
-                    " + ",
-                    n,
-                    "u - ",
-                    ring.size,
-                    "u) * ",
-                    words,
-                    " * sizeof ",
-                    fifo,
-                    "->tokens[0]);"
-                ]);
+                let (tail, bytes) = (text![ring.size * words], beyond(&fifo, &position, n, &ring, words));
+                code.line(text!["memcpy(&", fifo, "->tokens[", tail, "], ", fifo, "->tokens, ", bytes, ");"]);
                 code.close("}");
             }
             let element = |offset: u64| match (words, offset) {
@@ -80,35 +63,9 @@ impl Scheduler<'_> {
                     for (name, local) in pattern.locals.iter().enumerate() {
                         let info = &action.locals[local.index()];
                         let array = self.scratch(&info.name, &info.ty, false);
-                        let code = &mut self.code;
-                        let i = code.temporary("i");
-                        code.open(text!["for (uint32_t ", i, " = 0; ", i, " < ", repeat, "u; ", i, "++) {"]);
-                        let from = text![position, " + ", i, " * ", names, " + ", name];
-                        if words == 1 {
-                            code.line(text![array, "[", i, "] = ", fifo, "->tokens[", from, "];"]);
-                        } else {
-                            code.line(text![
-                                "memcpy(&",
-                                array,
-                                "[",
-                                words,
-                                " * ",
-                                i,
-                                "], &",
-                                fifo,
-                                "->tokens[",
-                                words,
-                                " * (",
-                                from,
-                                ")], ",
-                                words,
-                                " * sizeof ",
-                                array,
-                                "[0]);"
-                            ]);
-                        }
-                        code.close("}");
-                        self.code.line(text!["(void)", array, ";"]);
+                        let tokens = text![fifo, "->tokens"];
+                        let from = |i: &Name| text![position, " + ", i, " * ", names, " + ", name];
+                        self.code.deal(&array, repeat, words, &tokens, from);
                         arrays.push(array);
                     }
                     arrays
@@ -285,25 +242,8 @@ impl Scheduler<'_> {
             let words = u64::from(ctype::words(port_type));
             let position = text!["(", written, " & ", ring.size - 1, "u)"];
             self.code.open(text!["if (", position, " + ", n, "u > ", ring.size, "u) {"]);
-            self.code.line(text![
-                "memcpy(",
-                fifo,
-                "->tokens, &",
-                fifo,
-                "->tokens[",
-                ring.size * words,
-                "], (",
-                position,
-                " + ",
-                n,
-                "u - ",
-                ring.size,
-                "u) * ",
-                words,
-                " * sizeof ",
-                fifo,
-                "->tokens[0]);"
-            ]);
+            let (tail, bytes) = (text![ring.size * words], beyond(fifo, &position, n, ring, words));
+            self.code.line(text!["memcpy(", fifo, "->tokens, &", fifo, "->tokens[", tail, "], ", bytes, ");"]);
             self.code.close("}");
         }
     }
@@ -380,4 +320,9 @@ fn put(
     };
     convert_through(code, &target, ring.scalar, &token, from, via);
     code.close("}");
+}
+
+/// Bytes of so many tokens from a position on that reach into the tail of a ring.
+fn beyond(fifo: &Name, position: &Text, n: u64, ring: &Ring, words: u64) -> Text {
+    text!["(", position, " + ", n, "u - ", ring.size, "u) * ", words, " * sizeof ", fifo, "->tokens[0]"]
 }

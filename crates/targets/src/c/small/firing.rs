@@ -324,35 +324,10 @@ impl Firing<'_> {
                     for (name, local) in pattern.locals.iter().enumerate() {
                         let info = &action.locals[local.index()];
                         let array = self.scratch(&info.name, &info.ty);
-                        let i = self.code.temporary("i");
-                        self.code.open(text!["for (uint32_t ", i, " = 0; ", i, " < ", repeat, "u; ", i, "++) {"]);
-                        let from = text![i, " * ", names, " + ", name];
-                        if words == 1 {
-                            self.code.line(text![array, "[", i, "] = ", tokens, "[", from, "];"]);
-                        } else {
-                            self.code.line(text![
-                                "memcpy(&",
-                                array,
-                                "[",
-                                words,
-                                " * ",
-                                i,
-                                "], &",
-                                tokens,
-                                "[",
-                                words,
-                                " * (",
-                                from,
-                                ")], ",
-                                words,
-                                " * sizeof ",
-                                array,
-                                "[0]);"
-                            ]);
-                        }
-                        self.code.close("}");
-                        self.code.line(text!["(void)", array, ";"]);
-                        arrays.push(text![array]);
+                        let array = text![array];
+                        let from = |i: &Name| text![i, " * ", names, " + ", name];
+                        self.code.deal(&array, repeat, words, &tokens, from);
+                        arrays.push(array);
                     }
                     arrays
                 }

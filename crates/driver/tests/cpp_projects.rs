@@ -84,7 +84,9 @@ fn variants_for_narrower_processors_give_known_answers() {
         for processor in NARROWER {
             let mut emulated = Command::new("qemu-x86_64");
             let said = folder.run(emulated.args(["-cpu", processor]).arg(&found).arg(&answers));
-            assert_eq!(said, without, "{set} on {processor}");
+            // It tells what else such a processor has.
+            let own: Vec<&str> = said.lines().filter(|line| !line.starts_with("qemu-x86_64: warning: ")).collect();
+            assert_eq!(own, without.lines().collect::<Vec<_>>(), "{set} on {processor}");
         }
     }
 }

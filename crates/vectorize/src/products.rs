@@ -9,7 +9,7 @@ use headrace_transform::passes::distribute_recurrence::Recurrence;
 pub const REGISTERS: u32 = 8;
 
 /// What turning the bits of bytes round costs without an instruction for it, in exclusive ors.
-pub const REVERSE_BITS: f64 = 5.0;
+const REVERSE_BITS: f64 = 5.0;
 
 /// What a machine must have, by the names that C compilers give it, for registers of 128 or 512 bits.
 pub fn features(bits: u32) -> &'static [&'static str] {

@@ -96,8 +96,7 @@ impl Fused<'_> {
         building: &mut Building,
         functions: &mut Functions,
     ) -> Option<(FunctionId, u64)> {
-        let features = self.features(FEATURES.map(str::to_owned).to_vec(), building);
-        let function = self.residues(body, recurrence, features, building, functions).ok()?;
+        let function = self.residues(body, recurrence, building, functions).ok()?;
         Some((function, LEAST_BLOCKS.div_ceil(recurrence.blocks)))
     }
 

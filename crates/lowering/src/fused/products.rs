@@ -15,7 +15,7 @@ use super::registers::ARCHITECTURE;
 use super::value::{Value, or};
 use super::{CONTEXT, Functions, Fused};
 use crate::building::Building;
-use headrace_boolean::bilinear::carryless::{Half, Op as Step, Plan, Prices, Program, best_plan};
+use headrace_boolean::bilinear::carryless::{Half, Op as Step, Plan, Program};
 use headrace_program::{
     Argument, CompareOp, Expr, FeatureSet, FeatureSetId, FunctionId, Place, Stmt, Type, VariableId, VectorOperand,
     VectorStmt,
@@ -25,7 +25,7 @@ use headrace_transform::passes::distribute_recurrence::{
     self, Added, ElementByte, Recurrence, SplitLoop, Tokens, distribute_recurrence,
 };
 use headrace_vectorize::NotApplicable;
-use headrace_vectorize::products::{REGISTERS, REVERSE_BITS, features, of_bytes, plan};
+use headrace_vectorize::products::{REGISTERS, features, of_bytes, plan};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bytes of a block.
@@ -65,6 +65,7 @@ impl Fused<'_> {
         if ports.get(tokens.port).is_none_or(|port| port.0 != u64::from(BYTES)) || tokens.first != 0 {
             return Err(NotApplicable("an iteration has more than the blocks of its recurrence".into()));
         }
+        let plan = plan(&split.recurrence, bits)?;
         let mut names: Vec<String> = features(bits).iter().map(|&name| name.to_owned()).collect();
         let mut not_first = false;
         let first = match self.blocks_of_width(body, bits, building, functions) {
@@ -78,7 +79,7 @@ impl Fused<'_> {
         names.sort_unstable();
         names.dedup();
         let features = building.features(FeatureSet { architecture: ARCHITECTURE, names });
-        let products = self.products(split, tokens, bits, features, building, functions)?;
+        let products = self.products(split, (&plan, bits), tokens, features, building, functions)?;
         let mut f = self.begin();
         let n = f.scalar_parameter("n_iterations", Type::U32);
         for function in [first, products] {
@@ -104,7 +105,7 @@ impl Fused<'_> {
         if !body.carried.is_empty() || !body.outputs.is_empty() {
             return None;
         }
-        let plan = best_plan(&recurrence.product, &Prices { reverse_bits: REVERSE_BITS, ..Prices::default() }, true)?;
+        let plan = plan(recurrence, 128).ok()?;
         let mut graph = body.graph.clone();
         let [x, a, h] =
             [&recurrence.state, added, &recurrence.factor].map(|bytes| block_of(&mut graph, &body.objects, bytes));
@@ -131,25 +132,24 @@ impl Fused<'_> {
         Some((features, functions.add(building, f, "product", about, None)))
     }
 
-    /// A function that goes over the blocks of so many iterations.
+    /// A function that goes over the blocks of so many iterations, by a plan for registers of so many bits.
     fn products(
         &self,
         split: &SplitLoop,
+        (plan, bits): (&Plan, u32),
         tokens: Tokens,
-        bits: u32,
         features: FeatureSetId,
         building: &mut Building,
         functions: &mut Functions,
     ) -> Result<FunctionId, NotApplicable> {
         let Recurrence { state, factor, .. } = &split.recurrence;
-        let plan = plan(&split.recurrence, bits)?;
         let mut graph = split.independent.graph.clone();
         let objects = &split.independent.objects;
         let [x, h] = [state, factor].map(|bytes| block_of(&mut graph, objects, bytes));
         let mut printer = Products {
             code: KernelCode::new(self, building, Values { graph: &graph, objects }, None),
             fused: self,
-            plan: &plan,
+            plan,
             bits,
             constants: FxHashMap::default(),
             before: Vec::new(),

@@ -11,11 +11,12 @@
 //! read.
 
 use super::kernel::{KernelCode, Values};
+use super::registers::ARCHITECTURE;
 use super::value::{Value, or};
 use super::{Functions, Fused};
 use crate::building::Building;
 use headrace_program::{
-    BinaryOp, CompareOp, Expr, FeatureSetId, FunctionId, Place, Stmt, Type, VariableId, VectorOperand, VectorStmt,
+    BinaryOp, CompareOp, Expr, FeatureSet, FunctionId, Place, Stmt, Type, VariableId, VectorOperand, VectorStmt,
 };
 use headrace_transform::kernel::Loop;
 use headrace_transform::passes::modular_recurrence::ModularRecurrence;
@@ -50,7 +51,6 @@ impl Fused<'_> {
         &self,
         body: &Loop,
         recurrence: &ModularRecurrence,
-        features: FeatureSetId,
         building: &mut Building,
         functions: &mut Functions,
     ) -> Result<FunctionId, NotApplicable> {
@@ -83,7 +83,8 @@ impl Fused<'_> {
         let Residues { code, before, .. } = printer;
         let KernelCode { mut f, building, .. } = code;
         f.prepend(before);
-        f.features = Some(features);
+        let names = FEATURES.map(str::to_owned).to_vec();
+        f.features = Some(building.features(FeatureSet { architecture: ARCHITECTURE, names }));
         let about = "adds blocks to a number and multiplies it, modulo a number, eight blocks at once";
         Ok(functions.add(building, f, "residues", about, None))
     }

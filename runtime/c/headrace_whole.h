@@ -480,9 +480,9 @@ HR_FOLDED uint32_t hr_message_whole_helped(const struct headrace_operation *op, 
 }
 
 /* Whether a message of an operation may be given to a network all at once, if that has a function for it: it says nothing but
-   that the key is kept. */
+   that the key is kept, or there is none. */
 HR_FOLDED bool hr_message_is_plain(const struct headrace_operation *op) {
-    return hr_message_is_there(op->rekey) && !hr_message_is_there(op->reseed) &&
+    return (op->roles >> HEADRACE_KEY & 1u) == hr_message_is_there(op->rekey) && !hr_message_is_there(op->reseed) &&
            !hr_message_is_there(op->blocks) && !hr_message_is_there(op->strings[HEADRACE_SEED].port) &&
            !hr_message_is_there(op->strings[HEADRACE_ENTROPY].port);
 }
@@ -499,7 +499,7 @@ HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const st
                                    const struct headrace_bytes *strings, const struct headrace_room *rooms) {
     const struct headrace_room *const output = &rooms[HEADRACE_OUTPUT];
     const size_t n_in = strings[HEADRACE_INPUT].n_bytes;
-    return message->state == HR_KEYED && n_in <= HR_CHUNK_MOST &&
+    return (message->state == HR_KEYED || !hr_message_is_there(op->rekey)) && n_in <= HR_CHUNK_MOST &&
            hr_message_allows(&op->strings[HEADRACE_INPUT], n_in) && hr_message_tag_fits(op, strings) &&
            hr_message_has_room(op, rooms) && hr_message_fits(op, strings, HEADRACE_NONCE) && hr_message_fits(op, strings, HEADRACE_IV) &&
            hr_message_fits(op, strings, HEADRACE_SECRET_NONCE) && hr_message_fits(op, strings, HEADRACE_AD) &&
@@ -545,6 +545,13 @@ HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, stru
     }
 }
 
+HR_FOLDED void hr_message_same_room(const struct headrace_operation *op, enum headrace_role role, const struct headrace_room *from,
+                                    struct headrace_room *to) {
+    if ((op->roles >> role & 1u) != 0) {
+        to[role] = from[role];
+    }
+}
+
 /* The rest of a message that `whole` began. */
 uint32_t headrace_message_go_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
                                 struct headrace_room out);
@@ -576,6 +583,9 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     hr_message_room_string(op, &windows, HEADRACE_TAG, &rooms[HEADRACE_TAG], dropped);
     hr_message_make_room(&windows, op->verified, &verified, 1);
     windows.input = op->strings[HEADRACE_INPUT].port;
+    if (!hr_message_is_there(op->rekey)) {
+        op->network->init(c, NULL);
+    }
     began = take(c, &windows);
     if (began == HEADRACE_WHOLE_NOT) {
         return false;
@@ -583,16 +593,28 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     hr_message_empty(&rooms[HEADRACE_SECRET_NONCE_OUT]);
     hr_message_empty(&rooms[HEADRACE_OUTPUT]);
     hr_message_empty(&rooms[HEADRACE_TAG]);
-    *result = HEADRACE_OK;
     if (hr_message_streams(op)) {
         *rooms[HEADRACE_OUTPUT].n_bytes = hr_message_made(&windows, op->strings[HEADRACE_OUTPUT].port, room);
     }
-    if (began == HEADRACE_WHOLE_ON) {
-        const size_t left = (op->roles >> HEADRACE_INPUT & 1u) != 0 ? windows.n_in[op->strings[HEADRACE_INPUT].port] : 0;
-        *result = headrace_message_go_on(op, c, in, n_in, n_in - left, rooms[HEADRACE_OUTPUT]);
+    *result = HEADRACE_OK;
+    if (began == HEADRACE_WHOLE_DONE) {
+        *result = hr_message_take_whole(op, c, &windows, true, rooms, verified, HEADRACE_OK);
     }
-    *result = hr_message_take_whole(op, c, &windows, began == HEADRACE_WHOLE_DONE, rooms, verified, *result);
-    *result = hr_message_ended_whole(op, message, rooms, *result);
+    if (began == HEADRACE_WHOLE_DONE && (*result == HEADRACE_OK || !op->withholds)) {
+        (void)hr_message_ended(op, message, *result);
+    } else {
+        /* Rooms of their own: those of most messages are in no memory then. */
+        struct headrace_room others[HEADRACE_ROLES] = {{0}};
+        hr_message_same_room(op, HEADRACE_SECRET_NONCE_OUT, rooms, others);
+        hr_message_same_room(op, HEADRACE_OUTPUT, rooms, others);
+        hr_message_same_room(op, HEADRACE_TAG, rooms, others);
+        if (began == HEADRACE_WHOLE_ON) {
+            const size_t left = (op->roles >> HEADRACE_INPUT & 1u) != 0 ? windows.n_in[op->strings[HEADRACE_INPUT].port] : 0;
+            *result = headrace_message_go_on(op, c, in, n_in, n_in - left, others[HEADRACE_OUTPUT]);
+            *result = hr_message_take_whole(op, c, &windows, false, others, verified, *result);
+        }
+        *result = hr_message_ended_whole(op, message, others, *result);
+    }
     return true;
 }
 

@@ -11,13 +11,15 @@ mod operations;
 
 use compile::{array, compilers, run};
 use headrace_instructions::{choice, descriptions};
+use headrace_source::Span;
 use headrace_targets::c::kernel::{
-    Alone, CFunction, LoopNames, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, machine,
-    portable_recurrence, prelude, print_loop, recurrence, sequential, tables, with_sums,
+    Alone, CFunction, LoopNames, Machine, Memo, Names, ON_TRIAL, POWERS_BYTES, Strategy, blocks_with_held,
+    element_type, machine, portable_recurrence, prelude, print_loop, recurrence, sequential, stitched, tables,
+    with_sums,
 };
 use headrace_targets::c::{Emission, Options, emit_with};
-use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
+use headrace_transform::kernel::{Loop, Object, TableId};
 use headrace_transform::passes::distribute_recurrence::distribute_recurrence;
 use headrace_transform::passes::extract_reductions::extract_reductions;
 use headrace_transform::passes::select_instructions::select_in_loop;
@@ -52,7 +54,7 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &C
     for object in &body.objects {
         let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);
     }
-    text.push_str("};\n");
+    let _ = writeln!(text, "  uint8_t kept_powers[{POWERS_BYTES}];\n  uint8_t n_kept[1];\n}};");
     text += &tables(&body.graph, &body.roots(), &Alone(0));
     text += &printed.text;
     text.push_str(
@@ -187,11 +189,77 @@ fn product_recurrences_are_taken_apart() {
                 continue;
             }
             let Some(machine) = machine::named(feature) else { panic!("no machine {feature}") };
-            let (printed, _) = recurrence(split, &first, bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
+            let (printed, _) =
+                recurrence(split, &first, None, bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
             for compiler in compilers() {
                 check(&format!("{set} {name}"), body, machine, "split", &printed, compiler);
             }
         }
+    }
+}
+
+/// Both parts of a loop that was taken apart as one loop again, over blocks that it reads and over blocks that it makes.
+#[test]
+fn loops_taken_apart_are_stitched_together() {
+    if !["vaes", "vpclmulqdq", "gfni", "avx512bw"].iter().all(|feature| has_feature(feature)) {
+        println!("not run: no wide instructions");
+        return;
+    }
+    let descriptions = descriptions().expect("all are usable");
+    let choice = choice(&descriptions, |_| true).expect("all are taken");
+    let Some(machine) = machine::named("avx512") else { panic!("no machine") };
+    for name in ["aead-encrypt", "aead-decrypt"] {
+        let found = loops("aes128-gcm", name);
+        let split: Vec<_> = found.iter().filter_map(|body| Some((body, distribute_recurrence(body)?))).collect();
+        let most = split.iter().max_by_key(|(body, _)| body.produces.iter().map(|port| port.0).sum::<u64>());
+        let Some((body, split)) = most else { panic!("{name}: none is split") };
+        let selected = select_in_loop(&split.independent, &[], &choice).expect("instructions are found").body;
+        let named = |function| LoopNames { function, names: &WithPowers, ..ON_TRIAL };
+        let first = sequential(&split.independent, &named("first"));
+        let groups = stitched(split, &selected, &descriptions, 512, &named("groups"));
+        let groups = groups.unwrap_or_else(|why| panic!("{name}: {}", why.0));
+        assert!(groups.function.text.contains("HR_TIED("), "statements stand side by side");
+        let printed = recurrence(split, &first, Some(&groups.function), 512, &named("f"));
+        let (printed, _) = printed.unwrap_or_else(|why| panic!("{name}: {}", why.0));
+        for compiler in compilers() {
+            check(&format!("aes128-gcm {name}"), body, machine, "stitched", &printed, compiler);
+        }
+    }
+}
+
+/// Whether the processor has a feature.
+fn has_feature(name: &str) -> bool {
+    match name {
+        "vaes" => std::is_x86_feature_detected!("vaes"),
+        "vpclmulqdq" => std::is_x86_feature_detected!("vpclmulqdq"),
+        "gfni" => std::is_x86_feature_detected!("gfni"),
+        _ => std::is_x86_feature_detected!("avx512bw"),
+    }
+}
+
+/// Names of a loop that stands alone, with powers that are kept: [`check`] has room for them.
+struct WithPowers;
+
+impl Names for WithPowers {
+    fn input(&self, port: u32, offset: i64) -> String {
+        Alone(0).input(port, offset)
+    }
+    fn output(&self, port: u32, offset: u64, value: &str) -> String {
+        Alone(0).output(port, offset, value)
+    }
+    fn element(&self, object: &Object, index: &str) -> String {
+        Alone(0).element(object, index)
+    }
+    fn memo(&self, _multiplier: &Object) -> Option<Memo> {
+        let object =
+            |name: &str, length| Object { name: name.into(), width: 8, length, persistent: true, residue: None };
+        Some(Memo { powers: object("kept_powers", POWERS_BYTES), known: object("n_kept", 1) })
+    }
+    fn table(&self, table: TableId) -> String {
+        Alone(0).table(table)
+    }
+    fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
+        Alone(0).check(condition, index, length, span)
     }
 }
 

@@ -144,9 +144,13 @@ impl<N: Together + ?Sized> Outside<'_, N> {
         };
         let (up, down) = (run(1), run(-1));
         let big = up >= down;
+        // The longest load is that of the lowest addresses, as in stores of so many bytes: processors hand on to a load
+        // what one store wrote, not what two did.
+        let odd = 1 << down.trailing_zeros().min(4);
+        let most = if big || odd < 2 { up.max(down) } else { odd };
         for n in [16, 8, 4, 2] {
             let first = if big { first } else { first + 1 - i64::from(n) };
-            if n <= up.max(down) && self.lie_together(place, first, n) {
+            if n <= most && self.lie_together(place, first, n) {
                 return Some((n, Piece::Load { place, first, n_bytes: n, big, at: end - n * 8 }));
             }
         }

@@ -1,7 +1,7 @@
 //! Distributed loops: what loop distribution has made independent is vectorised. Loops that were taken apart, with what
 //! is independent in them in wide registers.
 
-use super::loops::{Outside, Variant, blocks, blocks_with_held, ways};
+use super::loops::{Outside, Variant, blocks, blocks_with_held, stitched, ways};
 use crate::c::kernel::{self, CFunction, machine};
 use headrace_transform::passes::distribute_recurrence::SplitLoop;
 use headrace_transform::passes::extract_reductions::Reductions;
@@ -35,8 +35,12 @@ pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Variant> {
     }
     let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {
         let function = format!("{}_split{bits}", outside.base);
-        let (function, more) = kernel::recurrence(split, &first, bits, &outside.named(&function)).ok()?;
-        let features: BTreeSet<String> = features.union(&more).cloned().collect();
+        let beside = format!("{}_stitched{bits}", outside.base);
+        let groups = stitched(split, bits, Outside { base: &beside, ..outside }).filter(|_| !features.is_empty());
+        let stitched = groups.as_ref().map(|groups| &groups.function);
+        let (function, more) = kernel::recurrence(split, &first, stitched, bits, &outside.named(&function)).ok()?;
+        let mut features: BTreeSet<String> = features.union(&more).cloned().collect();
+        features.extend(groups.into_iter().flat_map(|groups| groups.features));
         Some(Variant { function, supported: kernel::supported(&features), least_iterations: 0 })
     };
     parts.into_iter().filter_map(print).collect()

@@ -15,7 +15,7 @@ use crate::c::kernel::{
 };
 use headrace_transform::kernel::{Loop, Object, ObjectId};
 use headrace_transform::passes::canonical_form::Canonical;
-use headrace_transform::passes::distribute_recurrence::{self, distribute_recurrence};
+use headrace_transform::passes::distribute_recurrence::{self, SplitLoop, distribute_recurrence};
 use headrace_transform::passes::extract_reductions::{self, extract_reductions};
 use headrace_transform::passes::sink_copies::{self, sink_copies};
 use headrace_vectorize::selection::{self, instructions, selected};
@@ -40,6 +40,9 @@ const WITH_PRODUCT: usize = 1_000;
 /// Width of registers whose functions are one in all programs that have the same loop: wider ones are there for speed alone, and
 /// going through a structure takes a few cycles.
 const FOLDED: u32 = 128;
+
+/// Registers of which both parts of a loop that was taken apart are stitched together: there are enough of these for both.
+const STITCHED: u32 = 512;
 
 /// Features of what runs on every machine.
 const NOTHING: &[&str] = &[];
@@ -301,6 +304,20 @@ fn blocks_of(
         Some((bits, blocks))
     };
     widths.iter().copied().filter_map(print).collect()
+}
+
+/// Whole groups of a loop that was taken apart, both parts at once, in registers wide enough to gain from it.
+pub(super) fn stitched(split: &SplitLoop, bits: u32, outside: Outside) -> Option<Blocks> {
+    let selected = selected(&split.independent).filter(|_| bits == STITCHED)?;
+    let names = Renamed { names: outside.names, tables: format!("{}_selected_table_", outside.base), own: &[] };
+    let tables = kernel::tables(&selected.body.graph, &selected.body.roots(), &names);
+    let named = LoopNames { function: outside.base, state: outside.state, names: &names };
+    let mut blocks = kernel::stitched(split, &selected.body, instructions(), bits, &named).ok()?;
+    if !tables.is_empty() {
+        blocks.function.support.insert(0, tables);
+    }
+    blocks.function = blocks.function.shown_by(selected.evidence.iter().cloned());
+    Some(blocks)
 }
 
 /// Puts what trials say in the place of estimates. What cannot be tried here keeps its estimate, as far off as that of

@@ -7,7 +7,8 @@
 use super::{Behind, Writer};
 use crate::c::kernel::element_type;
 use headrace_ir::Port;
-use headrace_transform::control::Holds;
+use headrace_transform::control::{Holds, Step};
+use headrace_transform::kernel::Effect;
 use std::fmt::Write as _;
 
 /// Tokens of a buffer at least, where nothing is known of the strings that come and go.
@@ -21,7 +22,37 @@ pub(super) fn streams(port: &Port) -> bool {
     port.ty.width() == 8
 }
 
+/// Transitions that come before anything can be waited for, at most.
+const MOST_FIRST: usize = 8;
+
 impl Writer<'_> {
+    /// The state of a new network: the first one in which something is decided or waited for. What is stored on the way
+    /// there, all of it constant, is added to the text.
+    fn first_wait(&self, init: &mut String) -> usize {
+        let graph = &self.automaton.graph;
+        let mut at = 0;
+        for _ in 0..MOST_FIRST {
+            let state = &self.automaton.states[at];
+            let Step::Go { transition, target } = &state.step else { break };
+            let is_quiet = transition.consumes.iter().chain(&transition.produces).all(|n| *n == 0);
+            let stored = transition.effects.iter().map(|effect| match effect {
+                Effect::Store { object, index, value } => {
+                    let object = self.automaton.object(*object);
+                    let value = graph.constant(*value).filter(|_| object.persistent && object.width <= u64::BITS)?;
+                    Some(format!("    s->{}[{}] = {};\n", object.name, graph.constant(*index)?, literal(value)))
+                }
+                _ => None,
+            });
+            let Some(stored) = stored.collect::<Option<String>>() else { break };
+            if !is_quiet || !state.loops.is_empty() {
+                break;
+            }
+            init.push_str(&stored);
+            at = *target;
+        }
+        at
+    }
+
     /// Where the window of a port is kept, and what is said of it.
     pub(super) fn window(&self, field: &str) -> String {
         format!("{}{field}", if self.whole.is_some() { "w_" } else { "s->" })
@@ -317,11 +348,12 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
                 let _ = writeln!(init, "    s->{}[{at}] = {value};", object.name);
             }
         }
+        let first = self.first_wait(&mut init);
         let _ = write!(
             text,
             "static void {prefix}_any_init(void *context, const struct headrace_host *host) {{
     struct {prefix} *const s = (struct {prefix} *)context;
-    s->state = 0;
+    s->state = {first};
     s->helpers = NULL;
     s->many = 0;
     s->many_loop = 0;

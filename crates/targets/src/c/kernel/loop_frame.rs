@@ -8,7 +8,7 @@ use super::words::{Layout, WordLoop};
 use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Carry, Effect, Evidence, Loop, Object, TableId};
+use headrace_transform::kernel::{Carried, Carry, Counter, Effect, Evidence, Loop, NodeId, Object, Op, TableId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
@@ -179,7 +179,7 @@ pub(super) fn frame(
     for &(port, _) in &outputs {
         let _ = writeln!(text, "    out{port} += {};", words.outputs[port].tokens * u64::from(group_iterations));
     }
-    for (n, counter) in body.counters.iter().enumerate() {
+    for (n, counter) in body.counters.iter().enumerate().filter(|(n, _)| element_of_its_own(body, *n).is_none()) {
         let _ =
             writeln!(text, "    c{n}_ += {};", literal(counter.step.wrapping_mul(u128::from(group_iterations)), 128));
     }
@@ -213,10 +213,11 @@ fn layouts(layouts: &[Layout]) -> Vec<(usize, u64)> {
     used.map(|(port, layout)| (port, layout.bytes())).collect()
 }
 
-/// The definitions of what counters are before all iterations, `c<n>_`, and after them, `end<n>_`.
+/// The definitions of what counters are before all iterations, `c<n>_`, and after them, `end<n>_`. Those that nothing
+/// reads are counted, all iterations at once.
 pub(super) fn counter_bounds(body: &Loop, names: &dyn Names) -> String {
-    let mut text = String::new();
-    for (n, counter) in body.counters.iter().enumerate() {
+    let mut text = counted_at_once(body, names);
+    for (n, counter) in body.counters.iter().enumerate().filter(|(n, _)| element_of_its_own(body, *n).is_none()) {
         text.push_str(&counter_start(body, n, names));
         let ones = literal(mask(body.graph.width(counter.start)), 128);
         let _ =
@@ -248,11 +249,54 @@ pub(super) fn counter_start(body: &Loop, counter: usize, names: &dyn Names) -> S
     format!("  u128 c{counter}_ = {};\n", expressions.value(body.counters[counter].start))
 }
 
-/// Stores what counters are after all iterations.
+/// The element that a counter is, if it is one by itself and nothing else reads it: then it can be counted at any time of
+/// a call.
+pub(super) fn element_of_its_own(body: &Loop, counter: usize) -> Option<&Carried> {
+    let mut parts =
+        body.carried.iter().filter(|one| matches!(one.carry, Carry::Counter { counter: of, .. } if of == counter));
+    let (part, None) = (parts.next()?, parts.next()) else { return None };
+    let is_it = |id: NodeId| match *body.graph.op(id) {
+        Op::Entry { object, index } => {
+            object == part.object && body.graph.constant(index).is_none_or(|index| index == part.index as u128)
+        }
+        _ => false,
+    };
+    let Counter { start, .. } = body.counters[counter];
+    let is_whole = part.carry == Carry::Counter { counter, lo: 0 }
+        && is_it(start)
+        && body.graph.width(start) == body.objects[part.object.0 as usize].width
+        && body.graph.width(start) <= u64::BITS;
+    let others = body.carried.iter().filter(|one| !matches!(one.carry, Carry::Counter { .. })).map(|one| one.next);
+    let starts = body.counters.iter().map(|one| one.start).filter(|&other| other != start);
+    let read = body.graph.reachable(body.outputs.iter().map(|output| output.2).chain(others).chain(starts));
+    (is_whole && !read.into_iter().any(is_it)).then_some(part)
+}
+
+/// Counts such elements for all iterations.
+pub(super) fn counted_at_once(body: &Loop, names: &dyn Names) -> String {
+    let mut text = String::new();
+    for (n, counter) in body.counters.iter().enumerate() {
+        let Some(part) = element_of_its_own(body, n) else { continue };
+        let object = &body.objects[part.object.0 as usize];
+        let (element, ty) = (names.element(object, &part.index.to_string()), element_type(object.width));
+        let sum = format!("{element} + {} * ({ty})iterations", literal(counter.step, object.width));
+        let _ = match object.width {
+            8 | 16 | 32 | 64 => writeln!(text, "  {element} = ({ty})({sum});"),
+            width => writeln!(text, "  {element} = ({ty})(({sum}) & {});", literal(mask(width), width)),
+        };
+        text.push_str("  HR_ALONE();\n");
+    }
+    text
+}
+
+/// Stores what other counters are after all iterations.
 pub(super) fn counter_ends(body: &Loop, names: &dyn Names) -> String {
     let mut text = String::new();
     for one in &body.carried {
         let Carry::Counter { counter, lo } = one.carry else { continue };
+        if element_of_its_own(body, counter).is_some() {
+            continue;
+        }
         let object = &body.objects[one.object.0 as usize];
         let element = names.element(object, &one.index.to_string());
         let ones = literal(mask(object.width), 128);

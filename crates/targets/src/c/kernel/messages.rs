@@ -1,11 +1,9 @@
 //! What multi-buffer loops have in common, whatever they hold messages in: the head of a function, what is gathered before
 //! the first iteration and left behind the last, and one iteration as a loop of its own.
 
-use super::expression::literal;
-use super::loop_frame::{CFunction, LoopNames, counter_ends, counter_start, delay_ends};
+use super::loop_frame::{CFunction, LoopNames, counter_bounds, counter_ends, delay_ends};
 use super::scalar::element_type;
 use super::words::{Layout, NotApplicable};
-use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
 use headrace_transform::passes::canonicalize_loop::needed;
 use rustc_hash::FxHashMap;
@@ -83,13 +81,7 @@ pub(super) struct Held {
 /// What iterations leave in the context `s` of message `i` that no iteration needs: counters, and tokens of the last
 /// iteration.
 pub(super) fn leftovers(body: &Loop, names: &LoopNames) -> String {
-    let mut text = String::new();
-    for (n, counter) in body.counters.iter().enumerate() {
-        text.push_str(&counter_start(body, n, names.names));
-        let ones = literal(mask(body.graph.width(counter.start)), 128);
-        let _ =
-            writeln!(text, "  const u128 end{n}_ = (c{n}_ + {} * iterations) & {ones};", literal(counter.step, 128));
-    }
+    let mut text = counter_bounds(body, names.names);
     text.push_str(&counter_ends(body, names.names));
     let delays = delay_ends(body, names.names);
     if !delays.is_empty() {

@@ -38,6 +38,13 @@ const HEAD: &str = "\
 #define HR_HOLD(x) ((void)(x))
 #endif
 
+/* Accesses before and after are not joined: a load of two elements waits where each was stored by itself shortly before. */
+#ifdef __GNUC__
+#define HR_ALONE() __asm__ __volatile__(\"\" ::: \"memory\")
+#else
+#define HR_ALONE() ((void)0)
+#endif
+
 /* Of iterations with many statements: they are not put side by side by compilers, which would take minutes for it. */
 #if defined(__clang__)
 #define HR_ONE_BY_ONE _Pragma(\"clang loop vectorize(disable) interleave(disable)\")

@@ -10,9 +10,11 @@
 //! zeros, which add nothing, so that what is left needs no other code. How one product is computed and that it is the
 //! right one, is settled and proved by [`carryless`].
 
+use super::blocks::Statement;
 use super::loop_frame::{CFunction, LoopNames, OPERATION};
 use super::machine::usual_costs;
 use super::scalar::element_type;
+use super::stitched;
 use super::words::NotApplicable;
 use headrace_boolean::bilinear::carryless::{Half, Op, Plan, Program};
 use headrace_transform::kernel::{Evidence, Loop, Object, ObjectId};
@@ -113,8 +115,31 @@ struct Registers {
     turns_bits: bool,
 }
 
+/// What a register holds.
+struct Value {
+    bits: u32,
+    name: String,
+    value: String,
+}
+
 /// A program as statements; values begin with `prefix`. Gives the names of its results.
 fn program(program: &Program, inputs: &[String], registers: Registers, prefix: &str, text: &mut String) -> Vec<String> {
+    let mut values = Vec::new();
+    let results = values_of(program, inputs, registers, prefix, &mut values);
+    for Value { bits, name, value } in values {
+        let _ = writeln!(text, "  const HR_CL_V{bits} {name} = {value};");
+    }
+    results
+}
+
+/// The values of a program, whose names begin with `prefix`. Gives the names of its results.
+fn values_of(
+    program: &Program,
+    inputs: &[String],
+    registers: Registers,
+    prefix: &str,
+    values: &mut Vec<Value>,
+) -> Vec<String> {
     let Registers { bits, turns_bits } = registers;
     let mut names: Vec<String> = inputs.to_vec();
     for op in program.ops() {
@@ -147,14 +172,14 @@ fn program(program: &Program, inputs: &[String], registers: Registers, prefix: &
             }
         };
         let name = format!("{prefix}{}", names.len());
-        let _ = writeln!(text, "  const HR_CL_V{bits} {name} = {value};");
+        values.push(Value { bits, name: name.clone(), value });
         names.push(name);
     }
     program.outputs().iter().map(|&at| names[at].clone()).collect()
 }
 
-/// Prints a loop that was taken apart: `first` runs its independent part. The recurrence uses registers of `bits`, 128
-/// or 512.
+/// Prints a loop that was taken apart: `first` runs its independent part, `stitched` whole groups of both parts. The
+/// recurrence uses registers of `bits`, 128 or 512.
 ///
 /// # Errors
 ///
@@ -162,6 +187,7 @@ fn program(program: &Program, inputs: &[String], registers: Registers, prefix: &
 pub fn recurrence(
     split: &SplitLoop,
     first: &CFunction,
+    stitched: Option<&CFunction>,
     bits: u32,
     names: &LoopNames,
 ) -> Result<(CFunction, BTreeSet<String>), NotApplicable> {
@@ -173,22 +199,30 @@ pub fn recurrence(
     let attribute = attribute(&features);
     let mut text = first.text.clone();
     text.push_str(&over_blocks(&split.recurrence, body, &plan, bits, names, &attribute));
-    text.push_str(&iterations(split, tokens, first, names));
     let mut supports = first.support.clone();
     for bits in BTreeSet::from([128, bits]) {
         supports.push(support(bits));
     }
+    let mut size = first.size + size_of(&plan);
+    let mut evidence = EVIDENCE.to_vec();
+    let groups = stitched.map(|stitched| {
+        evidence.push(STITCHED);
+        text.push_str(&stitched.text);
+        supports.extend(stitched.support.iter().cloned());
+        size += stitched.size;
+        (stitched, stitched::iterations(bits))
+    });
+    text.push_str(&iterations(split, tokens, first, groups, names));
     let cycles = first.cycles + usual_costs().products(plan.multiply.n_multiplications(), bits);
-    let function = CFunction {
-        name: function.to_owned(),
-        support: supports,
-        text,
-        cycles,
-        size: first.size + size_of(&plan),
-        ..first.clone()
-    };
-    Ok((function.shown_by(EVIDENCE.iter().cloned()), features))
+    let function = CFunction { name: function.to_owned(), support: supports, text, cycles, size, ..first.clone() };
+    Ok((function.shown_by(evidence), features))
 }
+
+/// What both parts in one loop are held to.
+const STITCHED: Evidence = Evidence::Test {
+    what: "both parts in one loop",
+    test: "crates/targets/tests/kernel_library.rs loops_taken_apart_are_stitched_together",
+};
 
 /// The blocks of a loop that its recurrence goes over.
 ///
@@ -406,6 +440,90 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     text
 }
 
+/// A full group as statements that stand beside others.
+pub(super) struct Group {
+    /// What stands before the first group.
+    pub before: String,
+    /// What each group has.
+    pub statements: Vec<Statement>,
+    /// What stands behind the last group.
+    pub after: String,
+    /// Features that they need, by their names for compilers.
+    pub features: BTreeSet<String>,
+    /// Definitions that they use.
+    pub support: Vec<String>,
+}
+
+/// The sum of products of [`REGISTERS`] registers of blocks, which are read from `read` on: as [`group`] in a loop, with
+/// all powers there.
+///
+/// # Errors
+///
+/// Where powers are not kept, or no plan computes the product.
+pub(super) fn group_beside(
+    split: &SplitLoop,
+    bits: u32,
+    read: &str,
+    names: &LoopNames,
+) -> Result<Group, NotApplicable> {
+    let (body, recurrence) = (&split.independent, &split.recurrence);
+    let plan = plan(recurrence, bits)?;
+    let Some(Memo { powers, .. }) = memo(recurrence, body, &plan, names) else {
+        return Err(NotApplicable("powers are not kept from call to call".into()));
+    };
+    let (n_sums, n_keys, bytes) = (plan.multiply.outputs().len(), plan.prepare_y.outputs().len(), bits as usize / 8);
+    let wide = Registers { bits, turns_bits: bits != 128 };
+    let narrow = Registers { bits: 128, ..wide };
+    let mut values: Vec<Value> = Vec::new();
+    let mut sums: Vec<String> = Vec::new();
+    for at in 0..REGISTERS {
+        let added = format!("added{at}_");
+        values.push(Value { bits, name: added.clone(), value: format!("HR_CL_LOAD{bits}({read} + {})", bytes * at) });
+        let mut factors = values_of(&plan.prepare_x, &[added], wide, &format!("px{at}_"), &mut values);
+        factors.extend((0..n_keys).map(|key| format!("HR_CL_LOAD{bits}(keys_ + {})", (n_keys * at + key) * bytes)));
+        let products = values_of(&plan.multiply, &factors, wide, &format!("pm{at}_"), &mut values);
+        sums = match at {
+            0 => products,
+            _ => {
+                let pairs = sums.iter().zip(&products).enumerate();
+                let added = pairs.map(|(sum, (before, value))| Value {
+                    bits,
+                    name: format!("sum{at}_{sum}"),
+                    value: format!("HR_CL_XOR{bits}({before}, {value})"),
+                });
+                values.extend(added);
+                (0..n_sums).map(|sum| format!("sum{at}_{sum}")).collect()
+            }
+        };
+    }
+    let mut factors = values_of(&plan.prepare_x, &["x".into()], narrow, "pq_", &mut values);
+    factors.extend((0..n_keys).map(|key| format!("HR_CL_LOAD128(keys_ + {})", key * bytes)));
+    let own = values_of(&plan.multiply, &factors, narrow, "po_", &mut values);
+    for (sum, (all, value)) in sums.iter().zip(&own).enumerate() {
+        let value = format!("HR_CL_XOR128(HR_CL_FOLDED{bits}({all}), {value})");
+        values.push(Value { bits: 128, name: format!("whole{sum}"), value });
+    }
+    let whole: Vec<String> = (0..n_sums).map(|sum| format!("whole{sum}")).collect();
+    let results = values_of(&plan.reduce, &whole, narrow, "pr_", &mut values);
+    let mut statements: Vec<Statement> = values
+        .into_iter()
+        .map(|Value { bits, name, value }| Statement {
+            text: format!("HR_CL_V{bits} {name} = {value};"),
+            register: Some(name),
+        })
+        .collect();
+    statements.push(Statement { text: format!("x = {};", results[0]), register: None });
+    let before = format!(
+        "  __m128i x = {};\n  const uint8_t *const keys_ = &{};\n",
+        loaded(body, &recurrence.state, names),
+        names.names.element(&powers, "0")
+    );
+    let mut after = String::new();
+    store_state(body, recurrence, names, &mut after);
+    let support = BTreeSet::from([128, bits]).into_iter().map(support).collect();
+    Ok(Group { before, statements, after, features: features(bits), support })
+}
+
 /// Where the powers of its multiplier are kept from call to call.
 fn memo(recurrence: &Recurrence, body: &Loop, plan: &Plan, names: &LoopNames) -> Option<Memo> {
     let factor = recurrence.factor.first().and_then(|byte| body.objects.get(byte.object.0 as usize));
@@ -533,7 +651,8 @@ fn blocks(
     let _ = writeln!(text, "  __m128i x = {x};\n  uint8_t rest[{}];", 16 * whole);
     let _ = writeln!(
         text,
-        "  const size_t n_ = (iterations + {parts} - 1) / {parts} < {REGISTERS} ? (iterations + {parts} - 1) / {parts} : {REGISTERS};"
+        // Who asks for no iterations gets all powers.
+        "  const size_t n_ = iterations - 1 < {whole} ? (iterations + {parts} - 1) / {parts} : {REGISTERS};"
     );
     let memo = memo(recurrence, body, plan, names);
     let bytes = n_keys * bits as usize / 8;
@@ -570,7 +689,13 @@ fn blocks(
 }
 
 /// The function that runs both parts, so many iterations at a time.
-pub(super) fn iterations(split: &SplitLoop, tokens: Tokens, first: &CFunction, names: &LoopNames) -> String {
+pub(super) fn iterations(
+    split: &SplitLoop,
+    tokens: Tokens,
+    first: &CFunction,
+    groups: Option<(&CFunction, usize)>,
+    names: &LoopNames,
+) -> String {
     let body = &split.independent;
     let mut text = format!("static void {}({} *s", names.function, names.state);
     let mut arguments = String::from("s");
@@ -583,10 +708,28 @@ pub(super) fn iterations(split: &SplitLoop, tokens: Tokens, first: &CFunction, n
         }
     }
     let read = format!("{}{}", if tokens.is_output { "out" } else { "in" }, tokens.port);
+    let recurrence = format!("{}_recurrence", names.function);
+    text.push_str(", size_t iterations)\n{\n");
+    if let Some((stitched, group)) = groups {
+        let stitched = &stitched.name;
+        // Products of what comes out are a group behind, which few groups do not gain from.
+        let (least, begin, end) = match tokens.is_output {
+            true => (
+                4 * group,
+                format!("    {}({arguments}, n);\n    iterations -= n;{next}\n", first.name),
+                format!("    {recurrence}(s, {read} - {}, {group});\n", group * BYTES as usize),
+            ),
+            false => (2 * group, String::new(), String::new()),
+        };
+        let _ = write!(
+            text,
+            "  if (iterations >= {least}) {{\n    size_t n = {group};\n{begin}    {recurrence}(s, {read}, 0);\n    n = iterations / n * n;\n    {stitched}({arguments}, n);\n    iterations -= n;{next}\n{end}  }}\n"
+        );
+    }
     let _ = write!(
         text,
-        ", size_t iterations)\n{{\n  while (iterations) {{\n    const size_t n = iterations < {ITERATIONS} ? iterations : {ITERATIONS};\n    {}({arguments}, n);\n    {}_recurrence(s, {read}, n);\n    iterations -= n;{next}\n  }}\n}}\n",
-        first.name, names.function
+        "  while (iterations) {{\n    const size_t n = iterations < {ITERATIONS} ? iterations : {ITERATIONS};\n    {}({arguments}, n);\n    {recurrence}(s, {read}, n);\n    iterations -= n;{next}\n  }}\n}}\n",
+        first.name
     );
     text
 }

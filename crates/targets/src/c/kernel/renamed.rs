@@ -1,7 +1,7 @@
 //! Renaming of tables and objects. Names of a loop that a pass has made of another: its tables are others, and some
 //! objects may be local to its function.
 
-use super::{Names, Shared};
+use super::{Memo, Names, Shared};
 use headrace_source::Span;
 use headrace_transform::kernel::{Object, TableId};
 
@@ -34,6 +34,9 @@ impl Names for Renamed<'_> {
             true => format!("{}[{index}]", object.name),
             false => self.names.element(object, index),
         }
+    }
+    fn memo(&self, multiplier: &Object) -> Option<Memo> {
+        self.names.memo(multiplier)
     }
     fn table(&self, table: TableId) -> String {
         format!("{}{}", self.tables, table.0)

@@ -71,7 +71,8 @@ impl<'a> Once<'a> {
         let value = self.value(id).unwrap_or_else(|| {
             let at = self.in_words.len();
             self.in_words.push(Effect::Output { port: 0, offset: at as u64, value: id });
-            format!("HR_LOAD128(&once_[{at}])")
+            // Not through memory, where a load waits for the two stores of a pair of words.
+            format!("_mm_set_epi64x((int64_t)hr_bits128(once_[{at}], 64), (int64_t)hr_bits128(once_[{at}], 0))")
         });
         let name = format!("k{}", self.known.len());
         let _ = writeln!(self.text, "  const __m128i {name} = {value};");

@@ -19,7 +19,7 @@ mod support;
 pub(super) use multi_buffer::many_blocks;
 
 use super::Names;
-use super::loop_frame::{CFunction, LoopNames, OPERATION, counter_start};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, counted_at_once, counter_start, element_of_its_own};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
@@ -30,7 +30,7 @@ use headrace_vectorize::carried_reads::read_delays;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use support::{CLEAR_UPPER, support};
+use support::{CLEAR_UPPER, TIED, support};
 
 /// A printed function and what it needs.
 #[derive(Clone, Debug)]
@@ -87,6 +87,48 @@ pub fn blocks_with_held(
     print(body, descriptions, bits, names, Some(changed))
 }
 
+/// Another computation that goes along: its statements stand between those of a group of registers.
+pub(super) struct Beside {
+    /// Iterations of a group: there are never fewer.
+    pub iterations: usize,
+    /// What stands before the first group.
+    pub before: String,
+    /// What each group has, in this order; before pointers to tokens move on.
+    pub statements: Vec<Statement>,
+    /// What stands behind the last group.
+    pub after: String,
+    /// Features that it needs, by their names for compilers.
+    pub features: BTreeSet<String>,
+}
+
+/// A statement, and the register that it defines.
+pub(super) struct Statement {
+    pub text: String,
+    pub register: Option<String>,
+}
+
+/// As [`blocks`], beside something else. The number of iterations is a multiple of [`Beside::iterations`].
+///
+/// # Errors
+///
+/// As [`blocks`], and where iterations need each other or a group has no such number of them.
+pub(super) fn blocks_beside(
+    body: &Loop,
+    descriptions: &[Description],
+    bits: u32,
+    names: &LoopNames,
+    beside: &Beside,
+) -> Result<Blocks, NotApplicable> {
+    let plan = Plan::new(body)?;
+    let group = beside.iterations / (bits as usize / 128);
+    if plan.is_chained() || plan.reads_before() || !GROUPS.contains(&group) {
+        return Err(NotApplicable("iterations need each other".into()));
+    }
+    let mut printer = Printer { beside: Some(beside), ..Printer::new(&plan, descriptions, bits, names) };
+    printer.features.extend(beside.features.iter().cloned());
+    finished(printer)
+}
+
 fn print(
     body: &Loop,
     descriptions: &[Description],
@@ -109,12 +151,17 @@ fn print(
     if let Some(changed) = changed {
         printer.hold(changed);
     }
+    finished(printer)
+}
+
+fn finished(mut printer: Printer) -> Result<Blocks, NotApplicable> {
     let before = printer.held_function()?;
     printer.function()?;
     let support = printer.support();
-    let size = OPERATION * plan.live.iter().filter(|live| **live).count() * printer.groups().iter().sum::<usize>();
-    let Printer { text, features, held, .. } = printer;
-    let cycles = cycles(&plan, bits);
+    let groups = printer.groups().iter().sum::<usize>();
+    let Printer { plan, names, bits, text, features, held, .. } = printer;
+    let size = OPERATION * plan.live.iter().filter(|live| **live).count() * groups;
+    let cycles = cycles(plan, bits);
     let (name, text) = (names.function.to_owned(), before + &text);
     let function = CFunction { name, support, text, cycles, size, evidence: vec![TESTED] };
     Ok(Blocks { function, held: held.len(), features })
@@ -162,6 +209,8 @@ struct Printer<'a> {
     many: bool,
     /// Of [`Plan::blocks`], those that somebody else holds: where.
     held: BTreeMap<usize, usize>,
+    /// What goes along.
+    beside: Option<&'a Beside>,
 }
 
 impl<'a> Printer<'a> {
@@ -177,6 +226,7 @@ impl<'a> Printer<'a> {
             own: FxHashSet::default(),
             many: false,
             held: BTreeMap::new(),
+            beside: None,
         }
     }
 
@@ -202,7 +252,8 @@ impl<'a> Printer<'a> {
     /// The definitions that the text uses.
     fn support(&self) -> Vec<String> {
         let clear_upper = self.has_legacy().then(|| CLEAR_UPPER.to_owned());
-        [support(self.bits)].into_iter().chain(clear_upper).collect()
+        let tied = self.beside.map(|_| TIED.to_owned());
+        [support(self.bits)].into_iter().chain(clear_upper).chain(tied).collect()
     }
 
     /// Registers that keep the machine busy while each waits for its result. More would not make it faster: they fill
@@ -223,6 +274,9 @@ impl<'a> Printer<'a> {
 
     /// So many iterations are printed side by side, each in turn.
     fn groups(&self) -> Vec<usize> {
+        if let Some(beside) = self.beside {
+            return vec![beside.iterations / self.iterations()];
+        }
         let most = self.in_flight();
         match self.plan.is_chained() {
             true => vec![1],
@@ -256,9 +310,10 @@ impl<'a> Printer<'a> {
         text.push_str("  if (iterations == 0) return;\n");
         text.push_str(&once);
         self.start(&mut text);
-        text.push_str("  while (iterations) {\n");
-        text.push_str(&inner);
-        text.push_str("  }\n");
+        match self.beside {
+            Some(beside) => text.extend([&beside.before, &inner, &beside.after].map(String::as_str)),
+            None => text.extend(["  while (iterations) {\n", &inner, "  }\n"]),
+        }
         self.end(&mut text)?;
         text.push_str("}\n");
         self.text = text;
@@ -269,6 +324,9 @@ impl<'a> Printer<'a> {
     fn start(&self, text: &mut String) {
         let (body, bits) = (self.plan.body, self.bits);
         for (n, counter) in body.counters.iter().enumerate() {
+            if element_of_its_own(body, n).is_some() {
+                continue;
+            }
             text.push_str(&counter_start(body, n, self.names.names));
             let _ = writeln!(text, "  const u128 end{n}_ = c{n}_ + (u128){}u * iterations;", counter.step);
             if self.counted(n) {
@@ -299,6 +357,7 @@ impl<'a> Printer<'a> {
         if !self.plan.delays.is_empty() {
             text.push_str("  size_t last_ = 0;\n");
         }
+        text.push_str(&counted_at_once(body, self.names.names));
         if body.carried.iter().any(|one| one.carry == Carry::Delay) {
             for (port, &(tokens, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
                 let _ = writeln!(
@@ -395,8 +454,11 @@ impl<'a> Printer<'a> {
         };
         text.push_str(self.cleared());
         self.counters(group, &mut text);
-        self.registers(group, access, &mut text, &|port| name_of(&inputs, &from, port))?;
-        self.writes(group, access, &mut text, &|port| name_of(&outputs, &to, port));
+        let mut statements = Vec::new();
+        self.registers(group, access, &mut statements, &|port| name_of(&inputs, &from, port))?;
+        self.writes(group, access, &mut statements, &|port| name_of(&outputs, &to, port));
+        let others = self.beside.map_or(&[][..], |beside| &beside.statements);
+        interleaved(&statements, others, group, &mut text);
         for (k, chain) in self.plan.chains.iter().enumerate() {
             let _ = writeln!(text, "      const __m128i new{k}_ = {};", self.register(chain.next, 0));
         }
@@ -487,11 +549,12 @@ impl<'a> Printer<'a> {
         &mut self,
         group: usize,
         access: Access,
-        text: &mut String,
+        statements: &mut Vec<Statement>,
         from: &dyn Fn(u32) -> String,
     ) -> Result<(), NotApplicable> {
         let bits = self.bits;
         let plan = self.plan;
+        let constant = if self.beside.is_some() { "" } else { "const " };
         for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
             for turn in 0..group {
                 let r = |other: usize| self.register(other, turn);
@@ -504,10 +567,9 @@ impl<'a> Printer<'a> {
                             _ => self.register(next, turn - 1),
                         };
                         let this = self.register(next, turn);
-                        let _ = writeln!(
-                            text,
-                            "      const HR_V{bits} delayed{k}_{turn} = HR_DELAYED{bits}({this}, {before});"
-                        );
+                        let text =
+                            format!("      const HR_V{bits} delayed{k}_{turn} = HR_DELAYED{bits}({this}, {before});\n");
+                        statements.push(Statement { text, register: None });
                         continue;
                     }
                     Block::Load { port, first } if self.many => {
@@ -557,27 +619,51 @@ impl<'a> Printer<'a> {
                         value
                     }
                 };
-                let _ = writeln!(text, "      const HR_V{bits} r{number}_{turn} = {value};");
+                let register = format!("r{number}_{turn}");
+                let text = format!("      {constant}HR_V{bits} {register} = {value};\n");
+                statements.push(Statement { text, register: Some(register) });
             }
         }
         Ok(())
     }
 
-    fn writes(&self, group: usize, access: Access, text: &mut String, to: &dyn Fn(u32) -> String) {
+    fn writes(&self, group: usize, access: Access, statements: &mut Vec<Statement>, to: &dyn Fn(u32) -> String) {
         let bits = self.bits;
         for &(port, first, block) in &self.plan.outputs {
             let row = self.plan.body.produces[port as usize].0;
             for turn in 0..group {
                 let at = row * (turn * self.iterations()) as u64 + first;
                 let (to, value) = (to(port), self.register(block, turn));
-                let _ = match row as usize == BYTES {
+                let text = match row as usize == BYTES {
                     true if access == Access::First => {
-                        writeln!(text, "      HR_STORE_FIRST{bits}({to} + {at}, first_, {value});")
+                        format!("      HR_STORE_FIRST{bits}({to} + {at}, first_, {value});\n")
                     }
-                    true => writeln!(text, "      HR_STORE{bits}({to} + {at}, {value});"),
-                    false => writeln!(text, "      HR_PUT_ROWS{bits}({to} + {at}, {row}, {value});"),
+                    true => format!("      HR_STORE{bits}({to} + {at}, {value});\n"),
+                    false => format!("      HR_PUT_ROWS{bits}({to} + {at}, {row}, {value});\n"),
                 };
+                statements.push(Statement { text, register: None });
             }
+        }
+    }
+}
+
+/// Statements with others between them, spread evenly. After `group` registers one of each is tied to one of the others,
+/// so that compilers do not take them apart again.
+fn interleaved(statements: &[Statement], others: &[Statement], group: usize, text: &mut String) {
+    let mut done = 0;
+    let mut newest = None;
+    for (at, statement) in statements.iter().enumerate() {
+        text.push_str(&statement.text);
+        let due = (at + 1) * others.len() / statements.len();
+        for other in &others[done..due] {
+            let _ = writeln!(text, "      {}", other.text);
+            newest = other.register.as_ref().or(newest);
+        }
+        done = due;
+        if (at + 1) % group == 0
+            && let (Some(own), Some(other)) = (&statement.register, newest.take())
+        {
+            let _ = writeln!(text, "      HR_TIED({own}, {other});");
         }
     }
 }

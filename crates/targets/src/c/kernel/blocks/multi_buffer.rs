@@ -158,7 +158,9 @@ impl Printer<'_> {
                 };
             }
         }
-        self.registers(registers, Access::All, &mut inner, &|_| String::new())?;
+        let mut statements = Vec::new();
+        self.registers(registers, Access::All, &mut statements, &|_| String::new())?;
+        inner.extend(statements.into_iter().map(|statement| statement.text));
         for &(port, first, block) in &plan.outputs {
             let row = body.produces[port as usize].0;
             for turn in 0..registers {

@@ -52,6 +52,15 @@ impl Op {
             Op::Instruction { operands, .. } => Held::Many(Arc::clone(operands)),
         })
     }
+
+    /// Calls for each operand in order. Evaluators ask for nothing more often.
+    pub(crate) fn each_operand(&self, mut of: impl FnMut(NodeId)) {
+        match self {
+            Op::Concat(parts) => parts.iter().for_each(|&part| of(part)),
+            Op::Instruction { operands, .. } => operands.iter().for_each(|&operand| of(operand)),
+            few => few.operands().iter().for_each(|&operand| of(operand)),
+        }
+    }
 }
 
 impl Deref for Operands {

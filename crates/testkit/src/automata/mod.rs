@@ -24,7 +24,7 @@ use headrace_source::SourceMap;
 use headrace_targets::automata::automaton_of_operation;
 use headrace_transform::control::{Automaton, Limits, Sample, automaton_of};
 use headrace_transform::kernel::evaluate::World;
-use headrace_transform::kernel::execute::{Bounds, Ended, beginning, execute};
+use headrace_transform::kernel::execute::{Bounds, Ended, Executor, beginning};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::text;
 use headrace_transform::kernel::verify::verify;
@@ -58,7 +58,7 @@ pub fn read_again(automaton: &Automaton) -> Result<Automaton, String> {
 /// An automaton that runs, with the interpreter for what nobody explored.
 pub struct AutomatonEngine<'a> {
     network: Arc<Network>,
-    automaton: &'a Automaton,
+    executor: Executor<'a>,
     bounds: Bounds,
     state: usize,
     world: World,
@@ -74,7 +74,8 @@ impl<'a> AutomatonEngine<'a> {
     pub fn new(network: &Arc<Network>, automaton: &'a Automaton, bounds: Bounds, leaves: &'a Cell<bool>) -> Self {
         let world = beginning(automaton, vec![Vec::new(); network.inputs.len()], network.outputs.len());
         let given = vec![0; network.outputs.len()];
-        Self { network: Arc::clone(network), automaton, bounds, state: 0, world, given, left: None, leaves }
+        let executor = Executor::new(automaton);
+        Self { network: Arc::clone(network), executor, bounds, state: 0, world, given, left: None, leaves }
     }
 
     /// The network from its beginning, with all that came in.
@@ -158,7 +159,7 @@ impl Engine for AutomatonEngine<'_> {
         if let Some(left) = &mut self.left {
             return left.run(max_firings, host);
         }
-        match execute(self.automaton, self.state, &mut self.world, self.bounds).ended {
+        match self.executor.execute(self.state, &mut self.world, self.bounds).ended {
             Ended::Waits(at) | Ended::Ends(at) => {
                 self.state = at;
                 Ok(Outcome::Idle)

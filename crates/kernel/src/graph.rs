@@ -29,6 +29,7 @@ pub struct NodeId(pub u32);
 
 impl NodeId {
     /// The position in the graph.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -150,11 +151,13 @@ pub struct Graph {
 }
 
 /// All ones in the low `width` bits.
+#[inline]
 pub fn mask(width: u32) -> u128 {
     if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
 /// The low `width` bits of a value as two's complement.
+#[inline]
 pub fn signed(value: u128, width: u32) -> i128 {
     let shift = 128 - width.clamp(1, 128);
     ((value << shift) as i128) >> shift
@@ -176,6 +179,7 @@ impl Graph {
     }
 
     /// Number of nodes.
+    #[inline]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -186,16 +190,19 @@ impl Graph {
     }
 
     /// A node.
+    #[inline]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
     /// What a node computes.
+    #[inline]
     pub fn op(&self, id: NodeId) -> &Op {
         &self.nodes[id.index()].op
     }
 
     /// Bits of a node.
+    #[inline]
     pub fn width(&self, id: NodeId) -> u32 {
         self.nodes[id.index()].width
     }

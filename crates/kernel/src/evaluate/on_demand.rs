@@ -43,6 +43,7 @@ impl OnDemand {
         }
     }
 
+    #[inline]
     fn known(&self, id: NodeId) -> Option<u128> {
         let &(round, value) = self.known.get(id.index())?;
         (round == self.round).then_some(value)

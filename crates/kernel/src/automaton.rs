@@ -200,6 +200,8 @@ pub struct Automaton {
     pub initial: Vec<Vec<u128>>,
     /// The states.
     pub states: Vec<ControlState>,
+    /// Why there are states that may come to something that nobody explored, as a sentence without a full stop.
+    pub open: Option<String>,
     /// What each sample came through, if there were samples.
     pub paths: Vec<Path>,
     /// What each part of each sample came through.

@@ -6,7 +6,9 @@
 //! one form, [`Op::Concat`] of [`Op::Extract`]s, whichever way it was written. Example: `(a << 24) | (b << 16) | (c <<
 //! 8) | d` on bytes is `Concat[a, b, c, d]`, and `(x << 3) | (x >> 29)` on 32 bits is `Concat[x[28..0], x[31..29]]`.
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 mod arithmetic;
@@ -146,7 +148,8 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Bounds of each node as an unsigned number, inclusive.
     bounds: Vec<(u128, u128)>,
-    known: FxHashMap<Node, NodeId>,
+    /// Nodes by what they are, and which is taken where one is asked for: itself, or the constant that it always is.
+    known: HashTable<(NodeId, NodeId)>,
     tables: Vec<Table>,
 }
 
@@ -245,17 +248,18 @@ impl Graph {
     pub fn add(&mut self, op: Op, width: u32) -> NodeId {
         debug_assert!((1..=MAX_BITS).contains(&width));
         let node = Node { op, width };
-        if let Some(&id) = self.known.get(&node) {
-            return id;
+        let hash = FxBuildHasher.hash_one(&node);
+        if let Some(&(_, found)) = self.known.find(hash, |(id, _)| self.nodes[id.index()] == node) {
+            return found;
         }
         let bounds = self.bounds_of(&node);
         let id = NodeId(self.nodes.len() as u32);
-        self.nodes.push(node.clone());
-        self.bounds.push(bounds);
         // A value that has only one possibility is a constant, whenever it is asked for.
         let is_known = bounds.0 == bounds.1 && !matches!(node.op, Op::Const(_));
+        self.nodes.push(node);
+        self.bounds.push(bounds);
         let found = if is_known { self.number(bounds.0, width) } else { id };
-        self.known.insert(node, found);
+        self.known.insert_unique(hash, (id, found), |(id, _)| FxBuildHasher.hash_one(&self.nodes[id.index()]));
         found
     }
 

@@ -1,4 +1,5 @@
-//! The control automaton of a network.
+//! Control automata: finite state machines of the control of whole networks, with data flow on their transitions. A state is what
+//! control depends on, a transition reads and writes tokens and memory, a counted loop is a cycle of transitions.
 
 use crate::{Effect, Graph, Loop, NodeId, Object, ObjectId, Transition};
 use headrace_ir::{InstanceId, StateId, VariableId};

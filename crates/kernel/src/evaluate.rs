@@ -1,4 +1,4 @@
-//! What transitions mean: the judge of every pass and printer.
+//! Evaluator of data flow: what transitions and loops mean. It is the judge of every pass and printer.
 
 use super::graph::{Graph, NodeId, ObjectId, Op, mask, signed};
 use super::{Effect, Loop};

@@ -110,10 +110,10 @@ pub enum Op {
     Select(NodeId, NodeId, NodeId),
     /// An element of a constant table; the index is less than its length.
     Lookup(TableId, NodeId),
-    /// The elements of a constant table of 256 bytes at all bytes of a value, each in the place of its byte. Iterations
-    /// that print vectors make such nodes.
+    /// The elements of a constant table of 256 bytes at all bytes of a value, each in the place of its byte. Passes
+    /// for code in vectors make such nodes.
     LookupBytes(TableId, NodeId),
-    /// An instruction of a machine, which an iteration put in the place of what it means.
+    /// An instruction of a machine, which a pass put in the place of what it means.
     Instruction {
         /// Position in the list of descriptions.
         description: u32,
@@ -243,7 +243,7 @@ impl Graph {
         TableId(self.tables.len() as u32 - 1)
     }
 
-    /// Adds a node as it is, or finds it. For iterations whose node must not be simplified; others use the functions
+    /// Adds a node as it is, or finds it. For passes whose node must not be simplified; others use the functions
     /// named after the operations.
     pub fn add(&mut self, op: Op, width: u32) -> NodeId {
         debug_assert!((1..=MAX_BITS).contains(&width));

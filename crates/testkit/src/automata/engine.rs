@@ -1,4 +1,4 @@
-//! A control automaton as an engine, with the interpreter for what nobody explored: there, the network begins anew with all that
+//! Execution of a control automaton behind the interface of engines, with the interpreter for what nobody explored: there, the network begins anew with all that
 //! came in, and what has come out already must come out once more.
 
 use headrace_engine::{Engine, Host, Outcome, Report, Trap};

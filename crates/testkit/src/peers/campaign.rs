@@ -1,4 +1,4 @@
-//! One operation, from its first message to its verdict.
+//! Differential testing of one operation, from its first message to its verdict.
 
 use super::chunks::cut;
 use super::library::Shipped;

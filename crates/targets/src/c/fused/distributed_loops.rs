@@ -2,7 +2,7 @@
 //! is independent in them in wide registers.
 
 use super::loops::{Outside, Variant, blocks, blocks_with_held, ways};
-use crate::c::kernel::{self, CFunction, machine};
+use crate::c::kernel::{self, CFunction, Needs, machine};
 use headrace_transform::passes::distribute_recurrence::SplitLoop;
 use headrace_transform::passes::extract_reductions::Reductions;
 use headrace_transform::passes::sink_copies::SunkCopies;
@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 pub(super) fn copied(split: &SunkCopies, all: bool, outside: Outside) -> Vec<Variant> {
     let base = format!("{}_kept", outside.base);
     let print = |(at, variant): (usize, Variant)| {
-        let function = format!("{}_copied{at}", outside.base);
-        let function = kernel::with_copies(split, &variant.function, &outside.named(&function));
-        Variant { function, ..variant }
+        let way = format!("copied{at}");
+        let function = kernel::with_copies(split, &variant.function, &outside.named(&outside.way(&way)));
+        Variant { way, function, ..variant }
     };
     ways(&split.body, all, Outside { base: &base, ..outside }).into_iter().enumerate().map(print).collect()
 }
@@ -34,10 +34,10 @@ pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Variant> {
         }));
     }
     let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {
-        let function = format!("{}_split{bits}", outside.base);
-        let (function, more) = kernel::recurrence(split, &first, bits, &outside.named(&function)).ok()?;
+        let way = format!("split{bits}");
+        let (function, more) = kernel::recurrence(split, &first, bits, &outside.named(&outside.way(&way))).ok()?;
         let features: BTreeSet<String> = features.union(&more).cloned().collect();
-        Some(Variant { function, supported: kernel::supported(&features), least_iterations: 0 })
+        Some(Variant { way, function, needs: Needs::of(&features), least_iterations: 0 })
     };
     parts.into_iter().filter_map(print).collect()
 }
@@ -57,12 +57,13 @@ pub(super) fn sums(split: &Reductions, outside: Outside) -> Vec<Variant> {
     let blocks = blocks_with_held(&split.independent, &[512, 128], outside_first, Some(&changed));
     let print = |(bits, blocks): (u32, kernel::Blocks)| {
         let machine = machine::of_width(bits)?;
-        let function = format!("{}_sums{bits}", outside.base);
+        let way = format!("sums{bits}");
+        let named = outside.way(&way);
         let function =
-            kernel::with_sums(split, &blocks.function, Some((bits, blocks.held)), machine, &outside.named(&function));
+            kernel::with_sums(split, &blocks.function, Some((bits, blocks.held)), machine, &outside.named(&named));
         let mut features = blocks.features;
         features.extend(machine.features.iter().cloned());
-        Some(Variant { function, supported: kernel::supported(&features), least_iterations: 0 })
+        Some(Variant { way, function, needs: Needs::of(&features), least_iterations: 0 })
     };
     blocks.into_iter().filter_map(print).collect()
 }

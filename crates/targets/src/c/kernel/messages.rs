@@ -3,6 +3,7 @@
 
 use super::expression::literal;
 use super::loop_frame::{CFunction, LoopNames, counter_ends, counter_start, delay_ends};
+use super::machine::Needs;
 use super::scalar::element_type;
 use super::words::{Layout, NotApplicable};
 use headrace_transform::kernel::graph::mask;
@@ -19,8 +20,10 @@ pub struct Many {
     pub function: CFunction,
     /// Messages at once.
     pub lanes: usize,
-    /// When it can be called, as a condition of C.
-    pub supported: String,
+    /// What tells it from the other ways to run the loop: the end of its name.
+    pub way: String,
+    /// Where it can be called.
+    pub needs: Needs,
 }
 
 impl Many {

@@ -10,7 +10,7 @@
 //! zeros, which add nothing, so that what is left needs no other code. How one product is computed and that it is the
 //! right one, is settled and proved by [`carryless`].
 
-use super::loop_frame::{CFunction, LoopNames, OPERATION};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, Support};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
@@ -176,7 +176,7 @@ pub fn recurrence(
     text.push_str(&iterations(split, tokens, first, names));
     let mut supports = first.support.clone();
     for bits in BTreeSet::from([128, bits]) {
-        supports.push(support(bits));
+        supports.push(Support::of_all(support(bits)));
     }
     let cycles = first.cycles + usual_costs().products(plan.multiply.n_multiplications(), bits);
     let function = CFunction {
@@ -260,7 +260,7 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     let cycles = usual_costs().products(plan.multiply.n_multiplications(), 128);
     let (name, evidence) = (function.to_owned(), EVIDENCE.to_vec());
     let size = size_of(&plan);
-    Ok((CFunction { name, support: vec![support(128)], text, cycles, size, evidence }, features))
+    Ok((CFunction { name, support: vec![Support::of_all(support(128))], text, cycles, size, evidence }, features))
 }
 
 /// An element of which a byte is a part, and its width.

@@ -34,11 +34,35 @@ pub struct Limits {
     pub firings: usize,
     /// Values that a variable may be known to have in otherwise equal states: more than most ciphers have rounds.
     pub values: usize,
+    /// Which loops in actions are unrolled.
+    pub unrolling: Unrolling,
+}
+
+/// A policy of loop unrolling: which loops of actions, whose trip count is known, become straight-line code. The others stay loops
+/// ([`Effect::While`](crate::kernel::Effect::While)), as those of which it is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unrolling {
+    /// Iterations that a loop has at most.
+    pub iterations: u32,
+    /// Operations that it becomes at most, about.
+    pub operations: u64,
+}
+
+impl Unrolling {
+    /// Loops stay loops, rounds of a cipher among them.
+    pub const NONE: Unrolling = Unrolling { iterations: 0, operations: 0 };
+}
+
+impl Default for Unrolling {
+    fn default() -> Self {
+        Unrolling { iterations: 300, operations: 40_000 }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 12 }
+        let unrolling = Unrolling::default();
+        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 12, unrolling }
     }
 }
 
@@ -413,6 +437,7 @@ impl<'a> Explorer<'a> {
             tables: &mut self.tables,
             n_loads: &mut self.n_loads,
             budget: self.limits.nodes,
+            unrolling: self.limits.unrolling,
             span: Span::default(),
         };
         Scheduler::new(walk, self.wiring, &self.late)

@@ -1,4 +1,4 @@
-//! Which procedures of an actor call which.
+//! Call graph: which procedures of an actor call which.
 
 use headrace_ir::{Actor, Argument, Expr, ExprKind, Place, Stmt, StmtKind};
 

@@ -1,4 +1,4 @@
-//! Values of expressions that no variable changes.
+//! Constant evaluation: values of expressions that no variable changes.
 
 use headrace_ir::eval::int_binary;
 use headrace_ir::{Actor, Expr, ExprKind, Int, Root, Value};

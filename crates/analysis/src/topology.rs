@@ -1,4 +1,4 @@
-//! Who is connected with whom in a network.
+//! The dataflow graph of a network: who is connected with whom.
 
 use headrace_ir::{Endpoint, Network};
 

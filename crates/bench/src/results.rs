@@ -1,4 +1,4 @@
-//! Results as data, the form of `headrace bench --json`.
+//! Serialisation of benchmark results: results as data, the form of `headrace bench --json`.
 
 use crate::counts::Counts;
 use crate::footprints::Footprints;

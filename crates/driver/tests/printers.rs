@@ -13,35 +13,81 @@ const LOOKS: &[&str] = &[
     "words_of(text",
     "words_of(line",
     "text.contains(",
+    ".contains(&self.unit.base)",
+    ".contains('",
+    ".contains(\"",
+    ".contains(&format!",
     "text.len()",
     "definitions.len()",
     "statements.len()",
     "whole.0.len()",
     "text.find(",
-    "text.matches(",
-    "text.starts_with(",
-    "text.ends_with(",
+    ".find('",
+    ".find(\"",
+    ".rfind(",
+    ".matches(",
+    ".starts_with(",
+    ".ends_with(",
+    ".strip_prefix(",
+    ".strip_suffix(",
+    ".trim_start",
+    ".trim_end",
+    ".split(",
+    ".split_once(",
+    ".split_whitespace(",
+    ".replace('#'",
     ".replace(\"static",
     ".replace(\"__builtin",
     ".replacen(",
     ".lines()",
+    "argument == \"",
+    "supported == ",
+    "supported.is_empty()",
+    "entry(unnumbered",
 ];
 
 /// Printers that look into their own text, and what that decides.
-const LEFT: &[(&str, &str)] = &[];
+const LEFT: &[(&str, &str)] = &[
+    ("llvm/code.rs", "whether a place is that of a whole object"),
+    ("llvm/expression.rs", "whether an operand is a constant"),
+    ("wasm/statement.rs", "whether an address is computed once or each time"),
+];
 
-/// Files whose texts are no programs that they have printed: strings of networks, read-mes, lists, what tools say.
-const OTHERS: &[&str] = &[
-    "cpp/network.rs",
-    "hdl/lwc.rs",
-    "java/differences.rs",
-    "llvm/module.rs",
-    "opencl/mod.rs",
-    "openssl/build_files.rs",
-    "rust/contender.rs",
-    "toolchain.rs",
-    "wasm/memory.rs",
-    "wasm/module.rs",
+/// Files whose texts are no programs that they have printed, and what those are.
+const OTHERS: &[(&str, &str)] = &[
+    ("c/natives.rs", "types"),
+    ("c/network/mod.rs", "types"),
+    ("c/project/build_files.rs", "paths"),
+    ("c/project/mod.rs", "names"),
+    ("c/project/program.rs", "paths"),
+    ("contender.rs", "paths"),
+    ("cpp/network.rs", "strings of networks"),
+    ("device/contender.rs", "paths"),
+    ("hdl/lwc.rs", "scripts for a test bench, which is told of how many lines they are"),
+    ("hdl/project.rs", "paths"),
+    ("hdl/tokens.rs", "names of ports"),
+    ("java/differences.rs", "a table"),
+    ("java/network.rs", "empty lines at the end"),
+    ("java/project.rs", "names"),
+    ("java/provider.rs", "names of operations"),
+    ("java/runtime.rs", "paths"),
+    ("java/toolchain.rs", "paths"),
+    ("llvm/module.rs", "strings of networks"),
+    ("llvm/types.rs", "a blank at the end"),
+    ("opencl/mod.rs", "a program as a string of another"),
+    ("openssl/build_files.rs", "paths, names and a table"),
+    ("openssl/mod.rs", "paths and names"),
+    ("rust/contender.rs", "a manifest"),
+    ("rust/project.rs", "names"),
+    ("toolchain.rs", "what tools say"),
+    ("verilog/bench.rs", "names and paths"),
+    ("verilog/module.rs", "empty lines at the end"),
+    ("vhdl/names.rs", "names"),
+    ("wasm/memory.rs", "strings of networks"),
+    ("wasm/module.rs", "strings of networks"),
+    ("wasm/project.rs", "names"),
+    ("wasm/shape.rs", "names"),
+    ("xlim/network.rs", "names, and a network as XDF, which gets a remark"),
 ];
 
 fn looking(folder: &Path, root: &Path, found: &mut BTreeSet<String>) {
@@ -70,7 +116,7 @@ fn no_printer_but_those_listed_reads_its_own_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../targets/src");
     let mut found = BTreeSet::new();
     looking(&root, &root, &mut found);
-    let known = || LEFT.iter().map(|left| left.0).chain(OTHERS.iter().copied());
+    let known = || LEFT.iter().chain(OTHERS).map(|file| file.0);
     let new: Vec<&String> = found.iter().filter(|path| !known().any(|known| known == *path)).collect();
     assert!(new.is_empty(), "these look into texts; decide on what is printed instead: {new:?}");
     let mended: Vec<&str> = known().filter(|path| !found.contains(*path)).collect();

@@ -1,4 +1,4 @@
-//! The world outside a program, as its natives see it.
+//! The host interface: the world outside a program, as its natives see it.
 
 /// An argument of a native procedure, or what a native function gives.
 #[derive(Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! The wait-for report at the end of a run.
+//! Deadlock report: what waits for what at the end of a run.
 
 use std::fmt;
 

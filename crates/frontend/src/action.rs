@@ -1,4 +1,4 @@
-//! Actions: patterns, guards, bodies and output expressions.
+//! Lowering of actions from the tree to typed form: patterns, guards, bodies and output expressions.
 
 use crate::body::{Binding, Body, Folded, Operand};
 use crate::builder::Builder;

@@ -1,4 +1,4 @@
-//! An actor with its parameters bound, as a whole.
+//! Instantiation of actors: an actor with its parameters bound, as a whole.
 
 use crate::builder::{Builder, ParamValue, VarValue, check_imports};
 use crate::members::Member;

@@ -1,4 +1,4 @@
-//! `if` expressions.
+//! Lowering of `if` expressions from the tree to typed form. Of a side that needs statements, only the one that is chosen runs.
 
 use crate::body::{Operand, Typed};
 use crate::builder::Builder;

@@ -1,4 +1,4 @@
-//! What the front end is asked for.
+//! Elaboration, from sources to a flat network: what the front end is asked for.
 
 use crate::flatten::flatten;
 use crate::hierarchy::Node;

@@ -1,4 +1,4 @@
-//! A parsed file and the names that it defines.
+//! Symbol tables of source files. A parsed file and the names that it defines.
 
 use crate::session::{SourceKind, split_name};
 use headrace_source::{Diagnostic, Span};

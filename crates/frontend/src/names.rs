@@ -1,4 +1,4 @@
-//! Names that a user may have meant.
+//! Spelling correction: names that a user may have meant.
 
 /// The candidate that differs least from `name`, if it differs little.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {

@@ -1,4 +1,4 @@
-//! Statements and local declarations.
+//! Lowering of statements and local declarations from the tree to typed form.
 
 use crate::body::{Binding, Operand, Typed};
 use crate::builder::{Builder, Resolved};

@@ -1,4 +1,4 @@
-//! Statements as steps.
+//! Control-step extraction: statements as the steps of a state machine.
 
 use crate::code::Code;
 use crate::depth::depth;

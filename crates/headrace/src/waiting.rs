@@ -1,4 +1,4 @@
-//! The wait-for report and run-time errors in words.
+//! Diagnostics of runs: deadlocks and run-time errors in words.
 
 use headrace_engine::Report;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Which instance is tried next.
+//! Scheduling policies of the interpreter: which instance is tried next.
 
 /// An order in which instances are tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

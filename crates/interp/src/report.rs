@@ -1,4 +1,4 @@
-//! What waits at the end of a run, and for what.
+//! Deadlock analysis after a run: what waits at its end, and for what.
 
 use crate::Interpreter;
 use crate::engine::Running;

@@ -1,4 +1,4 @@
-//! Which instance runs where.
+//! Partitionings of networks, as mapping files say them: which instance runs where.
 
 use crate::network::{Connection, Endpoint, InstanceId, Network};
 use crate::{Action, Actor, Stmt, StmtKind};

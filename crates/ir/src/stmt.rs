@@ -1,4 +1,4 @@
-//! Statements.
+//! Structured statements of the typed representation: what actions and procedures do, in order.
 
 use crate::expr::PrintOperand;
 use crate::{Argument, Expr, LocalId, NativeId, Place, ProcedureId, Scalar};

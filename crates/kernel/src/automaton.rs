@@ -1,4 +1,5 @@
-//! The control automaton of a network.
+//! Control automata: finite state machines of the control of whole networks, with data flow on their transitions. A state is what
+//! control depends on, a transition reads and writes tokens and memory, a counted loop is a cycle of transitions.
 
 use crate::{Effect, Graph, Loop, NodeId, Object, ObjectId, Transition};
 use headrace_ir::{InstanceId, StateId, VariableId};
@@ -200,6 +201,8 @@ pub struct Automaton {
     pub initial: Vec<Vec<u128>>,
     /// The states.
     pub states: Vec<ControlState>,
+    /// Why there are states that may come to something that nobody explored, as a sentence without a full stop.
+    pub open: Option<String>,
     /// What each sample came through, if there were samples.
     pub paths: Vec<Path>,
     /// What each part of each sample came through.

@@ -1,8 +1,11 @@
-//! What transitions mean: the judge of every pass and printer.
+//! Evaluator of data flow: what transitions and loops mean. It is the judge of every pass and printer.
 
 use super::graph::{Graph, NodeId, ObjectId, Op, mask, signed};
 use super::{Effect, Loop};
+use on_demand::OnDemand;
 use rustc_hash::FxHashMap;
+
+mod on_demand;
 
 /// What a transition reads.
 pub trait Environment {
@@ -184,31 +187,36 @@ type Elements = FxHashMap<(ObjectId, usize), u128>;
 /// A transition under way: what it found when it began, what it has loaded and computed.
 ///
 /// The graph may grow in between, and so may objects, by zeros.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Run {
     /// What the elements that it has written held when it began.
     before: Elements,
     starts: Vec<usize>,
     loaded: FxHashMap<u32, u128>,
-    values: FxHashMap<NodeId, u128>,
-    n_computed: u64,
+    values: OnDemand,
 }
 
 impl Run {
     /// Begins a transition.
     pub fn begin(world: &World) -> Run {
-        Run {
-            before: Elements::default(),
-            starts: world.outputs.iter().map(Vec::len).collect(),
-            loaded: FxHashMap::default(),
-            values: FxHashMap::default(),
-            n_computed: 0,
-        }
+        let mut run = Run::default();
+        run.restart(world);
+        run
+    }
+
+    /// Begins another transition in the memory of this one, which has ended: of a graph of any number of nodes, that takes
+    /// no longer than the transition.
+    pub fn restart(&mut self, world: &World) {
+        self.before.clear();
+        self.starts.clear();
+        self.starts.extend(world.outputs.iter().map(Vec::len));
+        self.loaded.clear();
+        self.values.restart();
     }
 
     /// How many values it has computed so far.
     pub fn n_computed(&self) -> u64 {
-        self.n_computed
+        self.values.n_computed()
     }
 
     /// The elements that it has written.
@@ -216,36 +224,18 @@ impl Run {
         self.before.keys().copied()
     }
 
-    /// Takes back all effects, as if the transition had not begun.
-    pub fn undo(self, world: &mut World) {
-        for ((object, at), value) in self.before {
+    /// Takes back all effects, as if the transition had not begun. Nothing but another one may be begun with it then.
+    pub fn undo(&mut self, world: &mut World) {
+        for ((object, at), value) in self.before.drain() {
             world.objects[object.0 as usize][at] = value;
         }
-        world.outputs.iter_mut().zip(self.starts).for_each(|(tokens, start)| tokens.truncate(start));
+        world.outputs.iter_mut().zip(&self.starts).for_each(|(tokens, start)| tokens.truncate(*start));
     }
 
     /// The value of a node now.
     pub fn value(&mut self, graph: &Graph, world: &World, node: NodeId) -> u128 {
-        if let Some(known) = self.values.get(&node) {
-            return *known;
-        }
-        let mut open = vec![node];
-        while let Some(&next) = open.last() {
-            if self.values.contains_key(&next) {
-                open.pop();
-                continue;
-            }
-            let n_open = open.len();
-            open.extend(graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)));
-            if open.len() == n_open {
-                let at = At { world, before: &self.before, loaded: &self.loaded, instruction: &|_, _| 0 };
-                let result = value(graph, next, &|id| self.values.get(id).copied().unwrap_or(0), &at);
-                self.values.insert(next, result);
-                self.n_computed += 1;
-                open.pop();
-            }
-        }
-        self.values.get(&node).copied().unwrap_or(0)
+        let at = At { world, before: &self.before, loaded: &self.loaded, instruction: &|_, _| 0 };
+        self.values.value(graph, node, &at)
     }
 
     /// Does effects in order.
@@ -291,7 +281,7 @@ impl Run {
                 Effect::While { before, condition, body, .. } => {
                     loop {
                         // What was loaded in the last iteration is loaded anew.
-                        self.values.clear();
+                        self.values.forget();
                         if *budget == 0 || !self.list(graph, before, world, budget) {
                             return false;
                         }
@@ -303,7 +293,7 @@ impl Run {
                             return false;
                         }
                     }
-                    self.values.clear();
+                    self.values.forget();
                 }
             }
         }
@@ -318,7 +308,17 @@ pub fn run_loop(body: &Loop, world: &mut World, iterations: u64) {
 
 /// The same for a loop with instructions of a machine, whose results `instruction` says.
 pub fn run_loop_with(body: &Loop, world: &mut World, iterations: u64, instruction: &dyn Fn(u32, &[u128]) -> u128) {
-    let mut now = Values::new(&body.graph, body.roots());
+    iterate(body, &mut Values::new(&body.graph, body.roots()), world, iterations, instruction);
+}
+
+/// The same with the memory for the values of its roots, which other calls may have used.
+pub(crate) fn iterate(
+    body: &Loop,
+    now: &mut Values,
+    world: &mut World,
+    iterations: u64,
+    instruction: &dyn Fn(u32, &[u128]) -> u128,
+) {
     let (before, loaded) = (Elements::default(), FxHashMap::default());
     for _ in 0..iterations {
         now.compute(&At { world, before: &before, loaded: &loaded, instruction });

@@ -6,7 +6,9 @@
 //! one form, [`Op::Concat`] of [`Op::Extract`]s, whichever way it was written. Example: `(a << 24) | (b << 16) | (c <<
 //! 8) | d` on bytes is `Concat[a, b, c, d]`, and `(x << 3) | (x >> 29)` on 32 bits is `Concat[x[28..0], x[31..29]]`.
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 mod arithmetic;
@@ -29,6 +31,7 @@ pub struct NodeId(pub u32);
 
 impl NodeId {
     /// The position in the graph.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -107,10 +110,10 @@ pub enum Op {
     Select(NodeId, NodeId, NodeId),
     /// An element of a constant table; the index is less than its length.
     Lookup(TableId, NodeId),
-    /// The elements of a constant table of 256 bytes at all bytes of a value, each in the place of its byte. Iterations
-    /// that print vectors make such nodes.
+    /// The elements of a constant table of 256 bytes at all bytes of a value, each in the place of its byte. Passes
+    /// for code in vectors make such nodes.
     LookupBytes(TableId, NodeId),
-    /// An instruction of a machine, which an iteration put in the place of what it means.
+    /// An instruction of a machine, which a pass put in the place of what it means.
     Instruction {
         /// Position in the list of descriptions.
         description: u32,
@@ -145,16 +148,19 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Bounds of each node as an unsigned number, inclusive.
     bounds: Vec<(u128, u128)>,
-    known: FxHashMap<Node, NodeId>,
+    /// Nodes by what they are, and which is taken where one is asked for: itself, or the constant that it always is.
+    known: HashTable<(NodeId, NodeId)>,
     tables: Vec<Table>,
 }
 
 /// All ones in the low `width` bits.
+#[inline]
 pub fn mask(width: u32) -> u128 {
     if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
 /// The low `width` bits of a value as two's complement.
+#[inline]
 pub fn signed(value: u128, width: u32) -> i128 {
     let shift = 128 - width.clamp(1, 128);
     ((value << shift) as i128) >> shift
@@ -176,6 +182,7 @@ impl Graph {
     }
 
     /// Number of nodes.
+    #[inline]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -186,16 +193,19 @@ impl Graph {
     }
 
     /// A node.
+    #[inline]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
     /// What a node computes.
+    #[inline]
     pub fn op(&self, id: NodeId) -> &Op {
         &self.nodes[id.index()].op
     }
 
     /// Bits of a node.
+    #[inline]
     pub fn width(&self, id: NodeId) -> u32 {
         self.nodes[id.index()].width
     }
@@ -233,22 +243,23 @@ impl Graph {
         TableId(self.tables.len() as u32 - 1)
     }
 
-    /// Adds a node as it is, or finds it. For iterations whose node must not be simplified; others use the functions
+    /// Adds a node as it is, or finds it. For passes whose node must not be simplified; others use the functions
     /// named after the operations.
     pub fn add(&mut self, op: Op, width: u32) -> NodeId {
         debug_assert!((1..=MAX_BITS).contains(&width));
         let node = Node { op, width };
-        if let Some(&id) = self.known.get(&node) {
-            return id;
+        let hash = FxBuildHasher.hash_one(&node);
+        if let Some(&(_, found)) = self.known.find(hash, |(id, _)| self.nodes[id.index()] == node) {
+            return found;
         }
         let bounds = self.bounds_of(&node);
         let id = NodeId(self.nodes.len() as u32);
-        self.nodes.push(node.clone());
-        self.bounds.push(bounds);
         // A value that has only one possibility is a constant, whenever it is asked for.
         let is_known = bounds.0 == bounds.1 && !matches!(node.op, Op::Const(_));
+        self.nodes.push(node);
+        self.bounds.push(bounds);
         let found = if is_known { self.number(bounds.0, width) } else { id };
-        self.known.insert(node, found);
+        self.known.insert_unique(hash, (id, found), |(id, _)| FxBuildHasher.hash_one(&self.nodes[id.index()]));
         found
     }
 

@@ -19,7 +19,8 @@ impl Automaton {
         if numbers.get(&0) != Some(&0) {
             return None;
         }
-        if order.len() < self.states.len() {
+        let n_before = self.states.len();
+        if order.len() < n_before {
             let mut all: Vec<Option<_>> = self.states.into_iter().map(Some).collect();
             self.states = order.iter().filter_map(|&at| all[at].take()).collect();
             for state in &mut self.states {
@@ -31,6 +32,9 @@ impl Automaton {
                     });
                 }
             }
+        }
+        if order.len() < n_before && self.leaves() {
+            self.open = Some("states that few samples come through are left out, for there are too many".to_owned());
         }
         let all_kept = |path: &Path| path.states.iter().all(|at| numbers.contains_key(at));
         self.paths.retain(all_kept);
@@ -145,7 +149,7 @@ mod tests {
         };
         let parts = vec![part(&[0, 3, 4]), part(&[2, 0])];
         let (objects, holds, initial) = (Vec::new(), Vec::new(), Vec::new());
-        let automaton = Automaton { graph, objects, holds, initial, states, paths, parts };
+        let automaton = Automaton { graph, objects, holds, initial, states, paths, parts, open: None };
         let names =
             |kept: &Automaton| -> Vec<String> { kept.states.iter().map(|state| state.description.clone()).collect() };
         let Some(mut kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };

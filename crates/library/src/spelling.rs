@@ -1,4 +1,4 @@
-//! Near names, for the help line of an error.
+//! Spelling correction: near names, for the help line of an error.
 
 /// Edit distance, two neighbours that changed places counting once (optimal string alignment), given up above `limit`.
 fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! What a walk reports.
+//! Findings of the taint analysis: what a walk reports.
 
 use std::collections::BTreeMap;
 use std::fmt;

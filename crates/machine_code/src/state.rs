@@ -1,4 +1,4 @@
-//! The machine's state at one place of the walk.
+//! Abstract state of the taint analysis: the machine's state at one place of the walk.
 
 use crate::image::Image;
 use crate::memory::{Loaded, Space, Target, low};

@@ -1,4 +1,4 @@
-//! Statements.
+//! Structured statements of lowered programs: branches and loops inside each other, and no jumps but out of loops and to their next iteration.
 
 use crate::{ByteOrder, Expr, FunctionId, Place, VariableId, VectorStmt};
 

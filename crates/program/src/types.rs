@@ -1,4 +1,4 @@
-//! Machine types.
+//! Machine types: fixed-width integers, floating-point numbers, truth values. They are all that variables of lowered programs have.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Errors as data.
+//! Diagnostics: errors and warnings as data, with the places that they are about.
 
 use crate::{Slug, Span};
 

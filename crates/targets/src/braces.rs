@@ -28,7 +28,7 @@ impl Lines {
 
     /// `head {`, and deeper from here on.
     pub(crate) fn open(&mut self, head: &str) {
-        self.line(format!("{head} {{").trim_start());
+        self.line(&if head.is_empty() { "{".to_owned() } else { format!("{head} {{") });
         self.depth += 1;
     }
 

@@ -158,7 +158,7 @@ fn draw(seed: u64, n: usize, width: u32) -> Vec<u128> {
 const ITERATIONS: &[u64] = &[1, 2, 3, 5, 7, 31, 33, 40, 77];
 
 fn support(printed: &Blocks) -> String {
-    printed.function.support.join("\n")
+    printed.function.support.iter().map(|support| format!("{}\n", support.text())).collect()
 }
 
 fn is_there(features: &Blocks) -> bool {

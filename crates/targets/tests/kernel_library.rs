@@ -49,7 +49,7 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &C
     }
     world.objects = body.objects.iter().map(|o| (0..o.length).map(|_| next(o.width)).collect()).collect();
     let mut text = String::from("#include <stdio.h>\n#include <x86intrin.h>\n") + &prelude();
-    printed.support.iter().for_each(|needed| text += needed);
+    printed.support.iter().for_each(|needed| text += needed.text());
     text.push_str("struct s {\n");
     for object in &body.objects {
         let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);

@@ -10,8 +10,8 @@ mod random;
 
 use compile::{array, compilers, run};
 use headrace_targets::c::kernel::{
-    Alone, CFunction, LoopNames, Machine, NotApplicable, Strategy, bitslice, element_type, lanes, machine, prelude,
-    print_best, print_loop, sequential, tables, with_copies, with_sums,
+    Alone, CFunction, LoopNames, Machine, NotApplicable, Strategy, Support, bitslice, element_type, lanes, machine,
+    prelude, print_best, print_loop, sequential, tables, with_copies, with_sums,
 };
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
@@ -59,7 +59,7 @@ fn compare(cases: &[(usize, &Case, CFunction)], machine: &Machine, group: usize,
         "static unsigned long long hash(unsigned long long h, const void *p, size_t n)\n{\n  const unsigned char *c = p;\n  \
          while (n--) h = (h ^ *c++) * 0x100000001b3ull;\n  return h;\n}\n",
     );
-    let mut support: Vec<String> = Vec::new();
+    let mut support: Vec<Support> = Vec::new();
     let mut functions = String::new();
     let mut main = String::from("int main(void)\n{\n");
     let mut expected: Vec<(String, u64)> = Vec::new();
@@ -125,7 +125,7 @@ fn compare(cases: &[(usize, &Case, CFunction)], machine: &Machine, group: usize,
             main.push_str("    printf(\"%llx\\n\", h); }\n");
         }
     }
-    text.extend(support);
+    text.extend(support.iter().map(Support::text));
     text += &functions;
     text += &main;
     text.push_str("}\n");
@@ -341,7 +341,12 @@ fn tables_in_registers_read_no_memory_at_their_indices() {
     let avx2 = machine::named("avx2").unwrap_or(machine::of_width(128).expect("there is one"));
     let printed = lanes(&loops::substitution(2, false), avx2, &names);
     let printed = printed.unwrap_or_else(|error| panic!("{}", error.0));
-    assert!(printed.support.iter().any(|text| text.contains("inverse") && text.contains("_mm256_shuffle_epi8")));
+    assert!(
+        printed
+            .support
+            .iter()
+            .any(|support| ["inverse", "_mm256_shuffle_epi8"].iter().all(|part| support.text().contains(part)))
+    );
 }
 
 #[test]
@@ -440,7 +445,7 @@ fn cycles() {
                 };
                 let took = started.elapsed();
                 let mut text = String::from("#include <stdio.h>\n#include <x86intrin.h>\n") + &prelude();
-                text.extend(printed.support);
+                text.extend(printed.support.iter().map(Support::text));
                 text.push_str("struct s {\n");
                 for object in &body.objects {
                     let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);

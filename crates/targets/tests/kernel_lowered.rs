@@ -152,6 +152,7 @@ fn random_effects_do_what_they_mean() {
         let elements = shows(&mut graph, &objects, PORTS.len(), PORTS.len());
         let automaton = Automaton {
             parts: Vec::new(),
+            open: None,
             graph: graph.clone(),
             holds: vec![Holds::Local; objects.len()],
             initial: world.objects.clone(),
@@ -207,6 +208,7 @@ fn try_loop(name: &str, body: &Loop, random: &mut Random) -> bool {
         let counted = CountedLoop { body: body.clone(), trips: Vec::new(), transitions: 1, rounds: None };
         let automaton = Automaton {
             parts: Vec::new(),
+            open: None,
             graph,
             holds: vec![Holds::Local; body.objects.len()],
             initial: world.objects.clone(),

@@ -52,7 +52,7 @@ fn agrees(body: &Loop, recurrence: &ModularRecurrence, machine: &Machine, compil
     let most = *ITERATIONS.iter().max().unwrap();
     let ones = (1_u128 << limb_bits) - 1;
     let mut text = String::from("#include <stdio.h>\n") + &prelude();
-    text.extend(printed.support.iter().map(String::as_str));
+    text.extend(printed.support.iter().map(|support| support.text()));
     text.push_str("struct s {\n");
     for object in &body.objects {
         let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);

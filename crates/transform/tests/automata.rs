@@ -8,7 +8,7 @@ use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
-use headrace_transform::control::{Automaton, Brevity, Limits, Sample, automaton_of};
+use headrace_transform::control::{Automaton, Brevity, Limits, Sample, Unrolling, automaton_of};
 use headrace_transform::kernel::evaluate::{World, run};
 use headrace_transform::kernel::execute::{Bounds, Ended, beginning, execute};
 use headrace_transform::kernel::graph::mask;
@@ -155,6 +155,23 @@ fn what_samples_leave_open_is_explored_where_it_is_little() {
     // Numbers that are not among the samples.
     let samples = samples::cut_by_chance(spec, ports, 64, 20_000..20_040);
     compare("sha256 hash", &network, &samples, &automaton);
+}
+
+#[test]
+fn rounds_stay_loops_where_nothing_is_unrolled() {
+    let (network, samples, straight) = explored("sha1", "hash");
+    let limits = Limits { unrolling: Unrolling::NONE, ..Limits::default() };
+    let rolled = automaton_of(&network, &samples, &limits).unwrap();
+    let n_loops = |automaton: &Automaton| {
+        let mut n = 0;
+        let mut count = |effect: &Effect| n += usize::from(matches!(effect, Effect::While { .. }));
+        for state in &automaton.states {
+            state.step.transitions(&mut |transition, _| Effect::walk(&transition.effects, &mut count));
+        }
+        n
+    };
+    assert!(n_loops(&rolled) > n_loops(&straight), "{} and {}", n_loops(&rolled), n_loops(&straight));
+    compare("sha1 hash", &network, &samples[..4], &read_again("sha1 hash", &rolled));
 }
 
 #[test]

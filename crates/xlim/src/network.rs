@@ -1,4 +1,4 @@
-//! Designs in a network of XDF, as an engine.
+//! A simulator of networks of designs, connected as XDF says, as an engine.
 
 use crate::design::Design;
 use crate::machine::{Failed, Machine, Pins, Program, Turn, Waiting, wrapped};

@@ -1,4 +1,4 @@
-//! Which operations there are, and what each takes and gives.
+//! The instruction set of XLIM: which operations there are, and what each takes and gives.
 
 use crate::design::Kind;
 use headrace_ir::{CompareOp, Scalar};

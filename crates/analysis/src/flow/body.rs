@@ -1,4 +1,4 @@
-//! Actions and statements: how values come into variables.
+//! Data-flow transfer functions of actions and statements: how values come into variables.
 
 use super::slots::{Contents, Slot, Store, View, add};
 use super::{ActorFlow, Decides, Dependence, Edge, Node, NodeId, Origin, Place, Scope};

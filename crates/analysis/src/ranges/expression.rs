@@ -1,4 +1,4 @@
-//! Values of one expression, from those of its parts.
+//! Interval arithmetic on expressions: the values of one, from those of its parts.
 
 use super::{Interval, of_scalar};
 use headrace_ir::{Expr, ExprKind, ProcedureId, Root, Scalar};

@@ -1,4 +1,4 @@
-//! Maps that do the same to every word, in one instruction.
+//! Instruction selection for linear maps: those that do the same to every word, in one instruction.
 
 use crate::matrix::BitMatrix;
 use std::fmt;

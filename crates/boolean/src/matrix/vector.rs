@@ -1,4 +1,4 @@
-//! A row of bits.
+//! Bit vectors over GF(2): a row of bits.
 
 use std::fmt;
 

@@ -6,14 +6,21 @@
 use headrace_ir::Network;
 use headrace_kernel::automaton::{Automaton, Step};
 use headrace_kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, Transition};
-use headrace_transform::control::{Limits, automaton_of};
+use headrace_transform::control::{Limits, Unrolling, automaton_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Elements of all objects together, in bits, that may lie in registers.
 const MOST_BITS: u64 = 1 << 15;
 
 /// How far the control of a region is explored: cores have few states.
-const LIMITS: Limits = Limits { states: 64, nodes: 200_000, firings: 5_000, values: 12 };
+const LIMITS: Limits = Limits {
+    states: 64,
+    nodes: 200_000,
+    firings: 5_000,
+    values: 12,
+    // Whatever a task does must be straight.
+    unrolling: Unrolling { iterations: 300, operations: 40_000 },
+};
 
 /// What may happen in a state.
 #[derive(Clone, Debug)]

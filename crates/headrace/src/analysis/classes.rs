@@ -1,4 +1,4 @@
-//! Which ports of a network are secret, and which public.
+//! Security classes of ports, for taint analysis: which are secret, and which public.
 
 use crate::error::{Error, Result};
 use headrace_analysis::constant_time::Classes;

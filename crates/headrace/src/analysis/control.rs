@@ -1,4 +1,4 @@
-//! Which variables and FIFOs decide what happens.
+//! Control slice: which variables and FIFOs decide what happens.
 
 use super::Analysis;
 use headrace_analysis::control::Uses;

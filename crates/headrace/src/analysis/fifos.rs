@@ -1,4 +1,4 @@
-//! The FIFOs and how large they are.
+//! Buffer sizes: the FIFOs and how large they are.
 
 use super::Analysis;
 use headrace_ir::DEFAULT_FIFO_TOKENS;

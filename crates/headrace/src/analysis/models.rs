@@ -1,4 +1,4 @@
-//! Model of computation and rates of each actor, and why.
+//! Classification of actors: model of computation and rates of each, and why.
 
 use super::Analysis;
 use headrace_analysis::rates::{Choice, Class, Rates, Reason};

@@ -1,4 +1,4 @@
-//! Whether the streams depend on the order of firings.
+//! Determinacy: whether the streams depend on the order of firings.
 
 use super::Analysis;
 use headrace_analysis::order_dependence;

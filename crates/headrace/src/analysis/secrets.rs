@@ -1,4 +1,4 @@
-//! The constant-time report.
+//! Secret-dependent branches and addresses in networks: the constant-time report.
 
 use super::Analysis;
 use crate::words::plural;

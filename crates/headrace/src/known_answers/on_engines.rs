@@ -1,4 +1,4 @@
-//! Known answers on engines: jobs side by side, the cases of each on one engine after the other.
+//! A parallel test driver: known answers on engines: jobs side by side, the cases of each on one engine after the other.
 
 use super::jobs::{File, Job};
 use super::{Done, Finding, Listener, Place, in_turn};

@@ -1,4 +1,4 @@
-//! What came of known answers: by record, and by operation.
+//! Test verdicts, added up: what came of known answers, by record and by operation.
 
 use super::jobs::{File, Job};
 use super::{Done, Finding, Place};

@@ -1,4 +1,4 @@
-//! Nested blocks from the hierarchy that the front end knows.
+//! Hierarchical graph layout, first part: nested blocks from the hierarchy that the front end knows.
 
 use super::{Block, End, Level, Wire};
 use headrace_frontend::{End as LinkEnd, Node, PortType};

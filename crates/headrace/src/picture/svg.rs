@@ -1,4 +1,4 @@
-//! Nested blocks to SVG.
+//! Rendering of laid-out graphs: nested blocks to SVG.
 
 use super::layered::{Layout, Link, Node, place};
 use super::{Block, End, Level};

@@ -1,4 +1,4 @@
-//! Actions: patterns, guards, bodies, outputs.
+//! Compilation of actions to closures: patterns, guards, bodies, outputs.
 
 use super::place::Address;
 use super::{Block, Compiled, Context, Frame, Home, Run, Scope, Word, malformed};

@@ -1,4 +1,4 @@
-//! Integer expressions.
+//! Compilation of integer expressions to closures.
 
 use super::operators::{arithmetic, big_operator, double_operator, on_words, word_operator};
 use super::{Compiled, Home, Run, Scope, Word, code, malformed};

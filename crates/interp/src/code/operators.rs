@@ -1,4 +1,4 @@
-//! The operators on integers, in each representation.
+//! Integer arithmetic of the interpreter: the operators, in each representation.
 
 use super::{Run, Word, code};
 use crate::machine::{Fault, Machine, trap};

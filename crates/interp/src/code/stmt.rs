@@ -1,4 +1,4 @@
-//! Statements.
+//! Compilation of statements to closures. Each statement of the representation becomes a function that does it to the machine.
 
 use super::integer::Number;
 use super::{Block, Compiled, Home, Run, Scope, Word, code, malformed};

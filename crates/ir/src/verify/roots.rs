@@ -1,4 +1,4 @@
-//! The locals that statements and expressions read or write.
+//! Uses and definitions: the locals that statements and expressions read or write.
 
 use crate::{Argument, Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Arithmetic modulo 2^width.
+//! Algebraic simplification and constant folding of arithmetic modulo 2^width.
 
 use super::{Graph, NodeId, Op};
 

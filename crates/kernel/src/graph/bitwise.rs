@@ -1,4 +1,4 @@
-//! Operations bit by bit.
+//! Algebraic simplification and constant folding of bitwise operations.
 
 use super::{Graph, NodeId, Op, mask};
 

@@ -1,4 +1,5 @@
-//! Comparisons, choices and tables.
+//! Algebraic simplification of comparisons, selects and look-ups. What has one outcome whatever its operands are is that constant,
+//! and choices between equal values are none.
 
 use super::{Graph, NodeId, Op, TableId, mask, signed};
 

@@ -22,6 +22,7 @@ impl Op {
     }
 
     /// The operands in order.
+    #[inline]
     pub fn operands(&self) -> Operands {
         const NONE: NodeId = NodeId(0);
         Operands(match self {
@@ -52,11 +53,22 @@ impl Op {
             Op::Instruction { operands, .. } => Held::Many(Arc::clone(operands)),
         })
     }
+
+    /// Calls for each operand in order. Evaluators ask for nothing more often.
+    #[inline]
+    pub(crate) fn each_operand(&self, mut of: impl FnMut(NodeId)) {
+        match self {
+            Op::Concat(parts) => parts.iter().for_each(|&part| of(part)),
+            Op::Instruction { operands, .. } => operands.iter().for_each(|&operand| of(operand)),
+            few => few.operands().iter().for_each(|&operand| of(operand)),
+        }
+    }
 }
 
 impl Deref for Operands {
     type Target = [NodeId];
 
+    #[inline]
     fn deref(&self) -> &[NodeId] {
         match &self.0 {
             Held::Few(all, n) => &all[..usize::from(*n)],
@@ -75,6 +87,7 @@ pub struct IntoIter {
 impl Iterator for IntoIter {
     type Item = NodeId;
 
+    #[inline]
     fn next(&mut self) -> Option<NodeId> {
         let operand = self.operands.get(self.at).copied();
         self.at += usize::from(operand.is_some());
@@ -93,6 +106,7 @@ impl IntoIterator for Operands {
     type Item = NodeId;
     type IntoIter = IntoIter;
 
+    #[inline]
     fn into_iter(self) -> IntoIter {
         IntoIter { operands: self, at: 0 }
     }

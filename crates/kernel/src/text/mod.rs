@@ -13,6 +13,7 @@
 //! | `wait { input 0 16 { … } }` | what happens where 16 tokens are at port 0; the first that are there decide |
 //! | `go { … } consumes 16 0 produces 16 to 3` | a transition: effects, tokens of all ports, the next state |
 //! | `end`, `deoptimize` | nothing ever happens again; not explored: the run-time scheduler goes on |
+//! | `open "with all that …"` | why there are such ends; without it, the automaton is complete |
 //! | `store o1 v2 v3`, `load 4 o1 v2`, `output 0 5 v3` | `o1[v2] := v3`; `loaded 4` is `o1[v2]`; token 5 of port 0 |
 //! | `loop { object o0 "sum" 8 x 1 persistent … }` | a loop by itself: objects, `values`, tokens, `carried`, `counter`s |
 //! | `block { indexed 1  filled { 1 } … }` | effects by themselves: objects, the first of which are lists, `values`, `effects` |

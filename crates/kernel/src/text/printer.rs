@@ -25,6 +25,9 @@ pub fn text(automaton: &Automaton) -> String {
     for (number, state) in automaton.states.iter().enumerate() {
         printer.state(number, state, &names);
     }
+    if let Some(why) = &automaton.open {
+        printer.line(&format!("open {}", quoted(why)));
+    }
     for path in &automaton.paths {
         let whole = if path.is_whole { "whole" } else { "part" };
         printer.line(&format!("path {} {whole} {{{}}}", path.n_parts, numbers(&path.states)));

@@ -293,7 +293,7 @@ impl Reader {
         }
         let values = self.values()?;
         while !self.closes() {
-            match self.word("`state`, `path`, `message` or `}`")?.as_str() {
+            match self.word("`state`, `open`, `path`, `message` or `}`")?.as_str() {
                 "state" => {
                     let number: usize = self.number()?;
                     if number != automaton.states.len() {
@@ -303,6 +303,7 @@ impl Reader {
                     let state = self.state(&values, &automaton.objects)?;
                     automaton.states.push(state);
                 }
+                "open" => automaton.open = Some(self.string()?),
                 "path" => {
                     let n_parts = self.number()?;
                     let is_whole = self.takes("whole");
@@ -318,7 +319,7 @@ impl Reader {
                 }
                 _ => {
                     self.at -= 1;
-                    return Err(self.wrong("`state`, `path`, `message` or `}`"));
+                    return Err(self.wrong("`state`, `open`, `path`, `message` or `}`"));
                 }
             }
         }

@@ -75,6 +75,7 @@ const SUM: &str = r#"automaton {
     fills { 0 0 }
     end
   }
+  open "of a \"byte\" nobody knows"
   path 1 whole { 0 1 }
   message 0 1 { 0 1 }
 }
@@ -109,7 +110,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "message 0 1 { 0 1 }\n}",
             "message 0 1 { 0 1 }\n",
-            "expected `state`, `path`, `message` or `}`, found the end",
+            "expected `state`, `open`, `path`, `message` or `}`, found the end",
         ),
         ("\"done\"", "\"done", "expected the end of a string"),
     ] {

@@ -1,4 +1,4 @@
-//! Tokens to the strings of a message.
+//! Decoder of message framing: tokens to the strings of a message.
 
 use std::collections::VecDeque;
 

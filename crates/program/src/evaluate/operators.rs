@@ -1,4 +1,4 @@
-//! Operators on single values.
+//! Constant folding and evaluation of operators on single values.
 
 use crate::{BinaryOp, CompareOp, Type, UnaryOp};
 

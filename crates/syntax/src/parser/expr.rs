@@ -1,4 +1,4 @@
-//! Expressions, by precedence climbing.
+//! Parser of expressions, by precedence climbing.
 
 use headrace_source::Diagnostic;
 use num_bigint::BigInt;

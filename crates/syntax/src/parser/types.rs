@@ -1,4 +1,4 @@
-//! Types and declarations of variables.
+//! Parser of types and of declarations of variables.
 
 use super::{Parsed, Parser};
 use crate::ast::*;

@@ -51,14 +51,19 @@ fn operation(text: &mut String, spec: &OperationSpec) {
 /// What a function is given, and the strings that come out of it: their names, roles, and where lengths are told.
 struct Call {
     arguments: Vec<String>,
+    /// Which of the arguments is the output, if one is.
+    output: Option<usize>,
     outputs: Vec<(&'static str, &'static str, &'static str)>,
 }
 
 fn call(spec: &OperationSpec, function: Function) -> Call {
-    let mut call = Call { arguments: Vec::new(), outputs: Vec::new() };
+    let mut call = Call { arguments: Vec::new(), output: None, outputs: Vec::new() };
     for Parameter { constant, name, port } in parameters(spec, function) {
         let own = string_name(name);
         if port.role.is_output() {
+            if port.role == Role::Output {
+                call.output = Some(call.arguments.len());
+            }
             call.arguments.push(own.to_owned());
             call.outputs.push((own, constant, room(port.role)));
         } else {
@@ -138,10 +143,8 @@ fn pieces(text: &mut String, spec: &OperationSpec) {
     let mut last = call(spec, Function::Final);
     let room = rooms(&last);
     let (update, before) = if streamed {
-        for argument in &mut last.arguments {
-            if argument == "out" {
-                *argument = "std::span(out).subspan(total)".to_owned();
-            }
+        if let Some(at) = last.output {
+            last.arguments[at] = "std::span(out).subspan(total)".to_owned();
         }
         ("total += context->update(now, std::span(out).subspan(total));", "total + ")
     } else {

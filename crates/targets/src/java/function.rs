@@ -12,6 +12,7 @@ use headrace_program::{
 };
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// What functions work in: it is a part of the state, so that it can be cleared with it.
 #[derive(Default)]
@@ -64,25 +65,27 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
         printer.lines.line(&format!("/** {}. */", sentence(&function.about)));
     }
     let result = function.result.map_or("void", scalar);
-    let parameters: Vec<String> = function.parameters.iter().flat_map(|&found| declarations(&scope, found)).collect();
-    printer.lines.open(&format!("private {result} {own}({})", parameters.join(", ")));
+    let parameters: Vec<Declaration> =
+        function.parameters.iter().flat_map(|&found| declarations(&scope, found)).collect();
+    let listed: Vec<String> = parameters.iter().map(Declaration::to_string).collect();
+    printer.lines.open(&format!("private {result} {own}({})", listed.join(", ")));
     if in_parts {
         let class = Parts::class(&own);
         let object = if is_recursive { format!("new {class}()") } else { format!("variables_{own}__") };
         printer.lines.line(&format!("{class} {VARIABLES} = {object};"));
-        let mut fields: Vec<String> = Vec::new();
+        let mut fields: Vec<Declaration> = Vec::new();
         for variable in (0..function.variables.len()).map(|at| VariableId(at as u32)) {
             if !declared.borrow().is_inner(variable) {
                 fields.extend(declarations(&scope, variable));
             }
         }
-        fields.extend(function.result.map(|ty| format!("{} result__", scalar(ty))));
+        fields.extend(function.result.map(|ty| Declaration::of_scalar(ty, "result__".to_owned())));
         let zeros = variables_class(&class, &fields);
         if !is_recursive {
             all.scratch.variables.push((class, object));
         }
         printer.parts.iter_mut().for_each(|parts| parts.text.insert_str(0, &zeros));
-        for parameter in parameters.iter().filter_map(|parameter| parameter.split(' ').next_back()) {
+        for Declaration { name: parameter, .. } in &parameters {
             printer.lines.line(&format!("{VARIABLES}.{parameter} = {parameter};"));
         }
     }
@@ -118,25 +121,51 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
     parts + &printer.lines.text
 }
 
+/// A parameter or a field.
+struct Declaration {
+    ty: String,
+    name: String,
+    /// What fields hold that hold nothing.
+    zero: &'static str,
+}
+
+impl Declaration {
+    fn of_scalar(ty: Type, name: String) -> Declaration {
+        let zero = if ty == Type::Bool { "false" } else { "0" };
+        Declaration { ty: scalar(ty).to_owned(), name, zero }
+    }
+
+    fn of_object(ty: String, name: String) -> Declaration {
+        Declaration { ty, name, zero: "null" }
+    }
+}
+
+impl fmt::Display for Declaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.ty, self.name)
+    }
+}
+
 /// Declarations of a variable: a slice has two.
-fn declarations(scope: &Scope<'_>, variable: VariableId) -> Vec<String> {
+fn declarations(scope: &Scope<'_>, variable: VariableId) -> Vec<Declaration> {
     let variable = &scope.function.variables[variable.index()];
     let own = name(&variable.name);
     match variable.kind {
-        VariableKind::Scalar(ty) => vec![format!("{} {own}", scalar(ty))],
-        VariableKind::Record(id) => vec![format!("{} {own}", name(&scope.module.record(id).name))],
+        VariableKind::Scalar(ty) => vec![Declaration::of_scalar(ty, own)],
+        VariableKind::Record(id) => vec![Declaration::of_object(name(&scope.module.record(id).name), own)],
         VariableKind::Reference { element: ty, .. } | VariableKind::Array(ty, _) => {
-            vec![format!("{}[] {own}", element(ty))]
+            vec![Declaration::of_object(format!("{}[]", element(ty)), own)]
         }
         VariableKind::Vector(_) => Vec::new(),
         VariableKind::Slice { element: ty, .. } => {
-            vec![format!("{}[] {own}", element(ty)), format!("int {}", offset(&variable.name))]
+            let place = Declaration { ty: "int".to_owned(), name: offset(&variable.name), zero: "0" };
+            vec![Declaration::of_object(format!("{}[]", element(ty)), own), place]
         }
     }
 }
 
 /// The class of the variables of a function that is printed as several methods.
-fn variables_class(class: &str, fields: &[String]) -> String {
+fn variables_class(class: &str, fields: &[Declaration]) -> String {
     let mut lines = Lines::at(1);
     lines.open(&format!("private static final class {class}"));
     for field in fields {
@@ -144,14 +173,8 @@ fn variables_class(class: &str, fields: &[String]) -> String {
     }
     lines.text.push('\n');
     lines.open("void clear()");
-    for field in fields {
-        let (ty, own) = field.split_once(' ').unwrap_or_default();
-        let zero = match ty {
-            "boolean" => "false",
-            "int" | "long" | "float" | "double" => "0",
-            _ => "null",
-        };
-        lines.line(&format!("{own} = {zero};"));
+    for Declaration { name, zero, .. } in fields {
+        lines.line(&format!("{name} = {zero};"));
     }
     lines.close("");
     lines.close("");
@@ -287,7 +310,11 @@ impl Braces for Printer<'_> {
     fn given(&mut self, variable: VariableId, _value: Option<&Expr>) -> String {
         // Names are found by what is declared, so that it is not kept for itself any longer than this.
         let here = self.scope.declared.borrow_mut().here(variable);
-        if here { declarations(&self.scope, variable).concat() } else { self.own(variable) }
+        if here {
+            declarations(&self.scope, variable).iter().map(Declaration::to_string).collect()
+        } else {
+            self.own(variable)
+        }
     }
 
     fn expr(&self, expr: &Expr) -> String {

@@ -126,14 +126,19 @@ fn given(spec: &OperationSpec, parameter: &Parameter<'_>) -> String {
 /// What a method is given, and the strings that come out of it, with their roles.
 struct Call {
     arguments: Vec<String>,
+    /// Which of the arguments is the output, if one is.
+    output: Option<usize>,
     outputs: Vec<(&'static str, Role)>,
 }
 
 fn call(spec: &OperationSpec, function: Function) -> Call {
-    let mut call = Call { arguments: Vec::new(), outputs: Vec::new() };
+    let mut call = Call { arguments: Vec::new(), output: None, outputs: Vec::new() };
     for parameter in parameters(spec, function) {
         let own = string_name(parameter.name);
         if parameter.port.role.is_output() {
+            if parameter.port.role == Role::Output {
+                call.output = Some(call.arguments.len());
+            }
             call.arguments.push(format!("&mut {own}"));
             call.outputs.push((own, parameter.port.role));
         } else {
@@ -222,10 +227,8 @@ fn pieces(text: &mut String, spec: &OperationSpec) {
     let mut last = call(spec, Function::Final);
     let rooms = last.rooms();
     let (update, total, before) = if streamed {
-        for argument in &mut last.arguments {
-            if argument == "&mut out" {
-                *argument = "&mut out[total..]".to_owned();
-            }
+        if let Some(at) = last.output {
+            last.arguments[at] = "&mut out[total..]".to_owned();
         }
         ("total += context.update(now, &mut out[total..])?;", "            let mut total = 0;\n", "total + ")
     } else {

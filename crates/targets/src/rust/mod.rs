@@ -26,7 +26,7 @@ pub(crate) mod toolchain;
 mod traits;
 
 /// What stands at the root of crates and tests. Printed code is written for compilers, whose warnings it does not draw.
-/// Of clippy all lints must be off: only iterations that have none which is on are left out, and one takes minutes over
+/// Of clippy all lints must be off: only passes of it that have none which is on are left out, and one takes minutes over
 /// long chains of calls.
 const NO_LINTS: &str = "#![allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]\n";
 

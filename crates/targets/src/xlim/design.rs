@@ -1,4 +1,4 @@
-//! An actor as a whole.
+//! Code generation for actors in XLIM: an actor as a whole.
 
 use super::value::{Owner, Printer, StateKey, escaped, type_attributes};
 use headrace_ir::{Actor, Int, Port, Scalar, Type, Value};
@@ -46,8 +46,7 @@ pub(super) fn design(actor: &Actor, name: &str, head: &str) -> Result<String, Ve
     }
     out.push('\n');
     // Not all that was at hand is used.
-    let used: FxHashSet<&str> = bodies.split('"').skip(1).step_by(2).collect();
-    for (key, name) in printer.states.iter().filter(|(_, name)| used.contains(name.as_str())) {
+    for (key, name) in printer.states.iter().filter(|(_, name)| printer.used.contains(*name)) {
         state(&mut out, &printer, *key, name);
     }
     out.push_str(&bodies);

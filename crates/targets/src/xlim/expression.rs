@@ -47,6 +47,13 @@ impl<'a> Printer<'a> {
         name
     }
 
+    /// The same for an operation that reads or changes it.
+    pub(super) fn used_state(&mut self, key: StateKey) -> String {
+        let name = self.state(key);
+        self.used.insert(name.clone());
+        name
+    }
+
     /// The part of a list, or the list, that a place means.
     pub(super) fn list(&mut self, place: &'a Place) -> List {
         let mut list = match place.root {
@@ -108,6 +115,7 @@ impl<'a> Printer<'a> {
             return value;
         }
         let name = format!(" name=\"{}\"", list.state);
+        self.used.insert(list.state.clone());
         self.operation("var_ref", &name, &[&index], Some(("e", list.element)))
     }
 
@@ -115,6 +123,7 @@ impl<'a> Printer<'a> {
     pub(super) fn store_element(&mut self, list: &List, at: Val, value: Val) {
         let index = self.binary(BinaryOp::Add, list.offset.clone(), at);
         let value = self.cast(value, list.element);
+        self.used.insert(list.state.clone());
         self.operation("assign", &format!(" target=\"{}\"", list.state), &[&index, &value], None);
     }
 
@@ -135,7 +144,7 @@ impl<'a> Printer<'a> {
                 if let Some(known) = self.initial(id, 0).filter(|_| !variable.mutable) {
                     return known;
                 }
-                let state = self.state(StateKey::Variable(id));
+                let state = self.used_state(StateKey::Variable(id));
                 self.operation_on("noop", "", &[state], Some((&variable.name, ty)))
             }
         }

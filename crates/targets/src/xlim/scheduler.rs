@@ -37,7 +37,7 @@ impl<'a> Printer<'a> {
     /// The scheduler. `names` has the names of the modules of initialisers, then of actions.
     pub(super) fn scheduler(&mut self, names: &[String]) {
         let actor = self.actor;
-        let state = self.state_type().map(|_| self.state(StateKey::Fsm));
+        let state = self.state_type().map(|_| self.used_state(StateKey::Fsm));
         self.open("<module kind=\"action-scheduler\" name=\"action-scheduler\" autostart=\"true\">");
         let yes = self.fresh("always", Scalar::Bool);
         let name = self.name(&yes);
@@ -113,7 +113,7 @@ impl<'a> Printer<'a> {
 
     fn go_to(&mut self, next: usize) {
         if let Some(ty) = self.state_type() {
-            let state = self.state(StateKey::Fsm);
+            let state = self.used_state(StateKey::Fsm);
             let next = Val::constant(Int::from(next as u64), ty);
             self.operation("assign", &format!(" target=\"{state}\""), &[&next], None);
         }

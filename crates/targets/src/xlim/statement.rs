@@ -202,7 +202,7 @@ impl<'a> Printer<'a> {
             Root::Actor(id) => {
                 let ty = self.checked(self.actor.variables[id.index()].ty.element, place.span);
                 let value = self.cast(value, ty);
-                let state = self.state(StateKey::Variable(id));
+                let state = self.used_state(StateKey::Variable(id));
                 self.operation("assign", &format!(" target=\"{state}\""), &[&value], None);
             }
         }

@@ -2,7 +2,7 @@
 
 use headrace_ir::{Actor, Int, IntType, Local, LocalId, ProcedureId, Scalar, VariableId};
 use headrace_source::{Diagnostic, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Most values of one design: procedures that are written out where they are called can grow without bound.
@@ -118,8 +118,10 @@ pub(super) struct Printer<'a> {
     /// Values so far.
     pub(super) next: usize,
     pub(super) frames: Vec<Frame<'a>>,
-    /// Names of the state variables that are needed.
+    /// Names of the state variables that were asked for.
     pub(super) states: BTreeMap<StateKey, String>,
+    /// Those that operations read or change: of a list that never changes, elements may all be known.
+    pub(super) used: BTreeSet<String>,
     pub(super) problems: Vec<Diagnostic>,
 }
 
@@ -161,6 +163,7 @@ impl<'a> Printer<'a> {
             next: 0,
             frames: Vec::new(),
             states: BTreeMap::new(),
+            used: BTreeSet::new(),
             problems: Vec::new(),
         }
     }

@@ -5,8 +5,8 @@
 //! are of the compiler that wrote them, whose commit the first line names where that is known: for another one, begin another
 //! file. [`super::table`] makes a table of them.
 
+use super::library::{Compared, Extent, NoAutomaton, operation};
 use super::table::{put_into, table};
-use super::{Compared, Extent, operation};
 use crate::peers::library::Shipped;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -56,7 +56,9 @@ pub struct Summary {
     pub automata: usize,
     /// Known answers that the evaluator gave.
     pub answers: usize,
-    /// Of those, the ones for which a state was left.
+    /// Random messages for which it gave what the interpreter does.
+    pub messages: usize,
+    /// Of both, the ones for which a state was left.
     pub left: usize,
     /// Known answers that there was no time for.
     pub missing: usize,
@@ -69,7 +71,7 @@ pub struct Summary {
 impl Summary {
     /// Whether something was compared, and nothing failed.
     pub fn passed(&self) -> bool {
-        self.failed == 0 && self.answers > 0
+        self.failed == 0 && self.answers + self.messages > 0
     }
 
     fn add(&mut self, row: &Value) {
@@ -78,6 +80,7 @@ impl Summary {
         self.without += usize::from(row["verdict"] == "no automaton");
         self.failed += usize::from(row["verdict"] == "failed");
         self.answers += count("answers");
+        self.messages += count("messages");
         self.left += count("left");
         self.missing += count("missing");
     }
@@ -85,11 +88,12 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Summary { automata, answers, left, missing, without, failed } = self;
+        let Summary { automata, answers, messages, left, missing, without, failed } = self;
         write!(
             f,
-            "{automata} automata the same when they are read again, {answers} answers right, {left} of them with states that \
-             are left, {missing} without time for them; {without} operations without automaton, {failed} failed"
+            "{automata} automata the same when they are read again, {answers} answers and {messages} random messages right, \
+             {left} of them with states that are left, {missing} answers without time for them; {without} operations without \
+             automaton, {failed} failed"
         )
     }
 }
@@ -159,12 +163,13 @@ fn append(results: &Path, row: &Value) -> Result<(), String> {
 }
 
 /// The result of an operation as data.
-fn row(name: &str, outcome: Result<Option<Compared>, String>) -> Value {
+fn row(name: &str, outcome: Result<Result<Compared, NoAutomaton>, String>) -> Value {
     match outcome {
-        Ok(Some(Compared { states, answers, left, missing })) => json!({
-            "operation": name, "verdict": "passed", "states": states, "answers": answers, "left": left, "missing": missing,
+        Ok(Ok(Compared { states, open, answers, messages, left, missing })) => json!({
+            "operation": name, "verdict": "passed", "states": states, "open": open, "answers": answers, "messages": messages,
+            "left": left, "missing": missing,
         }),
-        Ok(None) => json!({ "operation": name, "verdict": "no automaton" }),
+        Ok(Err(NoAutomaton(why))) => json!({ "operation": name, "verdict": "no automaton", "why": why }),
         Err(why) => json!({ "operation": name, "verdict": "failed", "why": why }),
     }
 }
@@ -178,9 +183,10 @@ fn sentence(row: &Value) -> String {
                 None | Some(0) => String::new(),
                 Some(missing) => format!(", no time for {missing}"),
             };
-            format!("{name}: {} states, {} answers, left in {}{missing}", row["states"], row["answers"], row["left"])
+            let (states, answers, messages, left) = (&row["states"], &row["answers"], &row["messages"], &row["left"]);
+            format!("{name}: {states} states, {answers} answers, {messages} random messages, left in {left}{missing}")
         }
-        Some("no automaton") => format!("{name}: no automaton"),
+        Some("no automaton") => format!("{name}: no automaton: {}", row["why"].as_str().unwrap_or_default()),
         _ => format!("{name}: FAILED: {}", row["why"].as_str().unwrap_or_default()),
     }
 }

@@ -2,7 +2,7 @@
 
 use headrace::toolchains;
 use headrace_targets::toolchain;
-use headrace_testkit::automata::{self, Extent};
+use headrace_testkit::automata::{self, library::Extent};
 use headrace_testkit::benchmark_source;
 use headrace_testkit::corpus::mutate;
 use headrace_testkit::corpus::survey::Survey;
@@ -47,6 +47,7 @@ usage: headrace-testkit COMMAND
   automata [SET…] [OPTIONS]   control automata, printed and read again, on known answers of the library against what these say
     --answers N            known answers of each operation (default: all)
     --bytes N              the longest message (default 4096)
+    --messages N           where there are fewer answers, random messages against the interpreter (default 8)
     --seconds S            begins no further answer of an operation after so long
     --results FILE         where a line goes for each operation; those that have one are not compared again
     --commit NAME          the commit of the compiler, for results that begin and their table
@@ -152,6 +153,7 @@ fn automata(words: &[&str]) -> Result<ExitCode, String> {
         match word {
             "--answers" => campaign.extent.answers = number(value()?)?,
             "--bytes" => campaign.extent.bytes = number(value()?)?,
+            "--messages" => campaign.extent.messages = number(value()?)?,
             "--seconds" => campaign.extent.time = time(value()?, 1.0)?,
             "--results" => campaign.results = Some(absolute(value()?)?),
             "--commit" => campaign.commit = Some(value()?.to_owned()),

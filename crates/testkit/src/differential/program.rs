@@ -1,4 +1,4 @@
-//! From a generated case to a network.
+//! Elaboration of generated programs: from a case to a network.
 
 use super::verdict::{Kind, Verdict};
 use crate::generate::{Case, Cuts};

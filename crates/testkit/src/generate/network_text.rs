@@ -1,4 +1,4 @@
-//! The two spellings of a network: NL and XDF.
+//! Unparsing of generated networks in their two spellings, NL and XDF.
 
 use super::actor::{ParamSig, PortSig};
 use super::scope::Builder;

@@ -1,4 +1,4 @@
-//! One operation, from its first message to its verdict.
+//! Differential testing of one operation, from its first message to its verdict.
 
 use super::chunks::cut;
 use super::library::Shipped;
@@ -122,7 +122,9 @@ const ONE_ALONE_IN: u64 = 50;
 
 /// A network made ready, from which fresh engines come.
 pub struct Ready<'r> {
+    /// The operation.
     pub spec: &'r OperationSpec,
+    /// Its network.
     pub network: Arc<Network>,
     batch: Option<Batch>,
     fifo_tokens: u32,

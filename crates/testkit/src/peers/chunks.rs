@@ -1,4 +1,4 @@
-//! Where the strings of a message are cut into chunks.
+//! Random segmentation: where the strings of a message are cut into chunks.
 
 use crate::rng::Rng;
 use headrace_library::Role;

@@ -1,4 +1,4 @@
-//! The library of a repository, read from its folder.
+//! A loader of source trees: the library of a repository, read from its folder, with networks made ready to run.
 
 use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
 use headrace_ir::Network;

@@ -13,7 +13,7 @@
 //! | `shrinking` | how little of it shows a failure |
 //! | `summary` | lines and JSON |
 
-mod campaign;
+pub mod campaign;
 pub mod chunks;
 pub mod library;
 pub mod messages;

@@ -1,4 +1,4 @@
-//! Reports as lines and as JSON.
+//! Test reports, as lines and as JSON.
 
 use super::campaign::{Report, Reports};
 use headrace_library::Role;

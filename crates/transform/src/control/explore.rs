@@ -34,11 +34,35 @@ pub struct Limits {
     pub firings: usize,
     /// Values that a variable may be known to have in otherwise equal states: more than most ciphers have rounds.
     pub values: usize,
+    /// Which loops in actions are unrolled.
+    pub unrolling: Unrolling,
+}
+
+/// A policy of loop unrolling: which loops of actions, whose trip count is known, become straight-line code. The others stay loops
+/// ([`Effect::While`](crate::kernel::Effect::While)), as those of which it is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unrolling {
+    /// Iterations that a loop has at most.
+    pub iterations: u32,
+    /// Operations that it becomes at most, about.
+    pub operations: u64,
+}
+
+impl Unrolling {
+    /// Loops stay loops, rounds of a cipher among them.
+    pub const NONE: Unrolling = Unrolling { iterations: 0, operations: 0 };
+}
+
+impl Default for Unrolling {
+    fn default() -> Self {
+        Unrolling { iterations: 300, operations: 40_000 }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 12 }
+        let unrolling = Unrolling::default();
+        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 12, unrolling }
     }
 }
 
@@ -85,9 +109,12 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
             turn += 1;
             continue;
         }
-        let open = explorer.clone();
-        let known_before = open.n_general();
-        let explorer = explorer.completed().unwrap_or(open);
+        let samples_alone = explorer.clone();
+        let known_before = samples_alone.n_general();
+        let (explorer, open) = match explorer.completed() {
+            Ok(complete) => (complete, None),
+            Err(why) => (samples_alone, Some(why.reason)),
+        };
         // What varies where samples do not go is not known there from the beginning, either.
         if turn < TURNS && explorer.n_general() > known_before {
             (general, late) = (explorer.general, explorer.late);
@@ -95,6 +122,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
             continue;
         }
         let mut automaton = explorer.automaton();
+        automaton.open = open.filter(|_| automaton.leaves());
         super::loops::find(&mut automaton, network);
         super::congruence::read_once(&mut automaton, super::congruence::sums_come_to_light);
         super::residues::find(&mut automaton);
@@ -346,19 +374,24 @@ impl<'a> Explorer<'a> {
 
     /// With all that samples leave open, where few states come of it: no scheduler is needed behind what is complete.
     /// Where actors count the same, each for itself, and no state knows of it, states would come that no run can reach.
-    fn completed(mut self) -> Option<Self> {
+    ///
+    /// # Errors
+    ///
+    /// Why it stays open.
+    fn completed(mut self) -> Result<Self, NotFused> {
         let most = 2 * self.trees.len() + MORE;
         let mut next = 0;
         while next < self.trees.len() {
             let mut tree = std::mem::replace(&mut self.trees[next], Tree::End);
-            self.grow_all(&mut tree).ok()?;
+            self.grow_all(&mut tree)?;
             self.trees[next] = tree;
             next += 1;
             if self.trees.len() > most {
-                return None;
+                let reason = "with all that no sample does it would have more than twice its states";
+                return Err(NotFused::new(reason, self.network.span));
             }
         }
-        Some(self)
+        Ok(self)
     }
 
     /// What has been explored.
@@ -376,6 +409,7 @@ impl<'a> Explorer<'a> {
             holds: self.holds,
             initial: self.initial,
             states,
+            open: None,
             paths: self.paths,
             parts: self.parts,
         }
@@ -403,6 +437,7 @@ impl<'a> Explorer<'a> {
             tables: &mut self.tables,
             n_loads: &mut self.n_loads,
             budget: self.limits.nodes,
+            unrolling: self.limits.unrolling,
             span: Span::default(),
         };
         Scheduler::new(walk, self.wiring, &self.late)

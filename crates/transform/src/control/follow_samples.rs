@@ -31,6 +31,7 @@ impl Explorer<'_> {
         let mut path = Path { n_parts: 0, is_whole: false, states: BTreeSet::new() };
         let mut part_of: Option<Part> = None;
         let mut budget = SAMPLED_EFFECTS;
+        let mut run = Run::default();
         for _ in 0..SAMPLED_STEPS {
             path.states.insert(at);
             if let Some(part) = &mut part_of {
@@ -38,12 +39,12 @@ impl Explorer<'_> {
                 part.to = at;
             }
             let mut tree = std::mem::replace(&mut self.trees[at], Tree::End);
-            let mut under_way = None;
-            let next = self.follow_tree(&mut tree, &mut world, &mut under_way, &mut budget);
+            run.restart(&world);
+            let next = self.follow_tree(&mut tree, &mut world, &mut run, &mut budget);
             self.trees[at] = tree;
-            self.n_sampled_values += under_way.as_ref().map_or(0, Run::n_computed);
+            self.n_sampled_values += run.n_computed();
             // Objects of firings are zero when a transition begins.
-            for (object, element) in under_way.iter().flat_map(Run::written) {
+            for (object, element) in run.written() {
                 if !self.objects[object.0 as usize].persistent {
                     world.objects[object.0 as usize][element] = 0;
                 }
@@ -68,12 +69,12 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// One transition of a sample, which is under way then; `None` where it ends.
+    /// One transition of a sample, which has just begun; `None` where it ends.
     fn follow_tree(
         &mut self,
         tree: &mut Tree,
         world: &mut World,
-        under_way: &mut Option<Run>,
+        run: &mut Run,
         budget: &mut u64,
     ) -> Result<Option<usize>, NotFused> {
         let mut tree = tree;
@@ -82,30 +83,24 @@ impl Explorer<'_> {
                 self.grow(tree)?;
                 self.make_room(world);
             }
-            if let Tree::Branch { .. } | Tree::Go { .. } = tree {
-                under_way.get_or_insert_with(|| Run::begin(world));
-            }
-            match (tree, &mut *under_way) {
-                (Tree::Branch { before, condition, then, otherwise }, Some(run)) => {
+            match tree {
+                Tree::Branch { before, condition, then, otherwise } => {
                     if !run.list(&self.graph, before, world, budget) {
                         return Ok(None);
                     }
                     tree = if run.value(&self.graph, world, *condition) == 1 { then } else { otherwise };
                 }
-                (Tree::Wait(awaited), _) => {
+                Tree::Wait(awaited) => {
                     let there = |port: usize| (world.inputs[port].len() - world.consumed[port]) as u64;
                     match awaited.iter_mut().find(|awaited| there(awaited.0) >= awaited.1) {
                         Some((_, _, next)) => tree = next,
                         None => {
-                            if let Some(run) = under_way.take() {
-                                self.n_sampled_values += run.n_computed();
-                                run.undo(world);
-                            }
+                            run.undo(world);
                             return Ok(None);
                         }
                     }
                 }
-                (Tree::Go { transition, decisive, target }, Some(run)) => {
+                Tree::Go { transition, decisive, target } => {
                     if !run.list(&self.graph, decisive, world, budget) {
                         return Ok(None);
                     }

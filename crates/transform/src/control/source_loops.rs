@@ -2,20 +2,18 @@
 //! as choices inside of one another where they are few, and else structured.
 
 use super::NotFused;
+use super::explore::Unrolling;
 use super::symbolic_execution::{Frame, LocalValue, State, Walk};
 use super::symbolic_store::List;
 use crate::kernel::Effect;
 use crate::kernel::graph::MAX_BITS;
 use headrace_ir::{Actor, Argument, Expr, ExprKind, LocalId, Root, Scalar, Stmt, StmtKind};
 
-/// Operations that a loop may become when it is unrolled.
-const UNROLLED_OPERATIONS: u64 = 40_000;
-
-/// Iterations of a loop that is unrolled, if its body is short.
-const UNROLLED_PASSES: i128 = 300;
+/// Operations of a loop from which on nobody asks how many they are.
+const MANY_OPERATIONS: u64 = 40_000;
 
 /// Iterations of a loop whose end is not known that may become choices.
-const CHOSEN_PASSES: u32 = 40;
+const CHOSEN_ITERATIONS: u32 = 40;
 
 impl Walk<'_, '_> {
     pub(super) fn while_loop(
@@ -33,7 +31,7 @@ impl Walk<'_, '_> {
             let holds = self.condition(state, frame, condition)?;
             match state.facts.decide(self.graph, holds) {
                 Some(false) => return Ok(()),
-                Some(true) if iterations < UNROLLED_PASSES as u64 * 4 => {
+                Some(true) if iterations < u64::from(self.unrolling.iterations) * 4 => {
                     iterations += 1;
                     self.statements(state, frame, body)?;
                 }
@@ -46,7 +44,7 @@ impl Walk<'_, '_> {
         }
         // The rest ends somewhere: iterations that may happen, one inside the other, if there are few.
         let (saved, saved_frame) = (state.clone(), frame.clone());
-        if let Ok(true) = self.possible_iterations(state, frame, before, condition, body, CHOSEN_PASSES) {
+        if let Ok(true) = self.possible_iterations(state, frame, before, condition, body, CHOSEN_ITERATIONS) {
             return Ok(());
         }
         *state = saved;
@@ -127,7 +125,9 @@ impl Walk<'_, '_> {
                 let operations =
                     (iterations as u128).saturating_mul(u128::from(weight(self.actor(frame), body, &[variable], 0)));
                 let fits = a >= 0 && c < 1 << (width - 1).min(64);
-                if !assigns && fits && iterations <= UNROLLED_PASSES && operations <= u128::from(UNROLLED_OPERATIONS) {
+                let Unrolling { iterations: most, operations: most_operations } = self.unrolling;
+                let is_short = iterations <= i128::from(most) && operations <= u128::from(most_operations);
+                if !assigns && fits && is_short {
                     // The variable is known in each iteration, also where an outer loop keeps it in memory.
                     let place = frame.locals[variable.index()];
                     let mut last = None;
@@ -236,7 +236,7 @@ fn assigns_local(body: &[Stmt], local: LocalId) -> bool {
 /// whose values are known in each iteration: what is computed of them alone is computed now.
 pub(super) fn weight(actor: &Actor, body: &[Stmt], known: &[LocalId], depth: u32) -> u64 {
     if depth > 8 {
-        return UNROLLED_OPERATIONS;
+        return MANY_OPERATIONS;
     }
     let of = |body: &[Stmt]| weight(actor, body, known, depth);
     let mut sum = 0_u64;

@@ -5,6 +5,7 @@
 //! both sides do, or, where a side has effects, a structured choice; a loop whose end is not known a structured loop.
 
 use super::NotFused;
+use super::explore::Unrolling;
 use super::expression::Part;
 use super::facts::Facts;
 use super::symbolic_store::{List, ListId};
@@ -102,6 +103,8 @@ pub(crate) struct Walk<'n, 'g> {
     pub n_loads: &'g mut u32,
     /// Most nodes that the graph may have.
     pub budget: usize,
+    /// Which loops are unrolled.
+    pub unrolling: Unrolling,
     /// The statement that is executed.
     pub span: Span,
 }

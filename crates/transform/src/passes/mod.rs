@@ -27,6 +27,7 @@ macro_rules! registry {
 }
 
 registry! {
+    back_substitute_affine: PASS;
     batch_byte_lookups: PASS;
     byte_layers: PASS;
     canonicalize_loop: PASS;

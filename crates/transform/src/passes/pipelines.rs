@@ -6,8 +6,8 @@
 use super::manager::Manager;
 use super::pass::{BlockRef, Code, Pass, Seen};
 use super::{
-    coalesce_byte_writes, factor_rotations, majority_cse, merge_truncated_sums, reassociate_by_arrival, reroll_loops,
-    shift_registers, sink_complements,
+    back_substitute_affine, coalesce_byte_writes, factor_rotations, majority_cse, merge_truncated_sums,
+    reassociate_by_arrival, reroll_loops, shift_registers, sink_complements,
 };
 use crate::kernel::{Block, Loop};
 use std::fmt;
@@ -80,7 +80,8 @@ pub const SCALAR_LOOP: Pipeline = Pipeline {
     about: "Loops that run iteration after iteration in scalar code",
     stages: &[
         only(Demand::SharedMajorities, &majority_cse::PASS),
-        // Sums in another order hide what repeats itself.
+        // Sums in another order hide what repeats itself, and so do steps that are taken at once.
+        unless(Demand::Short, &back_substitute_affine::PASS),
         unless(Demand::Short, &reassociate_by_arrival::PASS),
     ],
 };
@@ -102,6 +103,7 @@ pub const TRANSITION: Pipeline = Pipeline {
     name: "transition",
     about: "Effects of a transition in scalar code",
     stages: &[
+        unless(Demand::Short, &back_substitute_affine::PASS),
         always(&shift_registers::PASS),
         only(Demand::NestedRotations, &factor_rotations::PASS),
         // Last: whoever makes values anew takes its sums apart again, and words.

@@ -1,4 +1,4 @@
-//! Test fixtures. Small loops, for tests of iterations.
+//! Test fixtures. Small loops, for tests of passes.
 
 use crate::kernel::evaluate::{Environment, values};
 use crate::kernel::{Graph, Loop, NodeId, ObjectId};

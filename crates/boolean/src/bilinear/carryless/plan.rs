@@ -1,4 +1,5 @@
-//! The plans for one product, and their parts.
+//! Search of multiplication algorithms, as plans: how a carry-less product is made of smaller ones. The plans for one product,
+//! and their parts.
 
 use super::program::{Builder, Half, Op, Prices, Program};
 use crate::bilinear::{BilinearMap, BitOrder, Modulus, Product};

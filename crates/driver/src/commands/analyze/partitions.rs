@@ -1,4 +1,4 @@
-//! A division of the network among threads, by its work.
+//! Graph partitioning: a division of the network among threads, by its work.
 
 use crate::cli::AnalyzeArgs;
 use crate::failure::Outcome;

@@ -1,4 +1,4 @@
-//! What came of known answers, in lines for the terminal.
+//! Test report for the terminal: what came of known answers, in lines.
 
 use crate::commands::Context;
 use headrace::known_answers::File;

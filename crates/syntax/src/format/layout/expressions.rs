@@ -1,4 +1,4 @@
-//! Expressions.
+//! Pretty-printing of expressions.
 
 use super::super::printer::Mark;
 use super::{BREAK, FILL, Layout, SOFT};

@@ -1,4 +1,4 @@
-//! Members of actors and units.
+//! Pretty-printing of members of actors and units.
 
 use super::super::printer::Mark;
 use super::{BREAK, FILL, Layout, SOFT};

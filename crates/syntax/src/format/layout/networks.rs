@@ -1,4 +1,4 @@
-//! Networks.
+//! Pretty-printing of networks.
 
 use super::super::printer::Mark;
 use super::{BREAK, FILL, Layout, SOFT};

@@ -1,4 +1,4 @@
-//! Statements and declarations.
+//! Pretty-printing of statements and declarations.
 
 use super::super::printer::Mark;
 use super::Layout;

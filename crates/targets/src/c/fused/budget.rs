@@ -3,6 +3,7 @@
 //! network becomes a little slower with its length and is not given up as a whole.
 
 use super::loops::{Loops, PrintedUnit};
+use crate::c::kernel::Needs;
 
 /// What transitions take that run one after another, for each cycle of the slowest way of running them as a loop.
 const TRANSITIONS_PER_LOOP: f64 = 2.0;
@@ -30,7 +31,7 @@ impl PrintedUnit<'_> {
     fn optional(&self) -> Vec<(Way, usize, f64)> {
         let gain = |own: f64, next: f64| 1.0 - (own / next.max(f64::MIN_POSITIVE)).min(1.0);
         let cycles: Vec<f64> = self.variants.iter().map(|variant| variant.function.cycles).collect();
-        let ones = self.variants.iter().enumerate().filter(|(_, variant)| !variant.supported.is_empty());
+        let ones = self.variants.iter().enumerate().filter(|(_, variant)| variant.needs != Needs::Nothing);
         let ones = ones.map(|(at, variant)| {
             let next = cycles.get(at + 1).copied().unwrap_or(TRANSITIONS_PER_LOOP * cycles[at]);
             (Way::One(at), variant.function.size, gain(cycles[at], next))

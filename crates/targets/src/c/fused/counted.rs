@@ -2,7 +2,8 @@
 //! counters that say so.
 
 use super::ports::{literal, streams};
-use super::steps::Hole;
+use super::states::Place;
+use super::template::Template;
 use super::{Writer, local_name};
 use crate::c::kernel::{element_type, statements};
 use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips};
@@ -34,7 +35,7 @@ struct Counting<'w> {
 
 impl Writer<'_> {
     /// Runs a loop as often as tokens, room and counters allow; `many` is what a context that stops before it says.
-    pub(super) fn counted(&self, counted: &CountedLoop, number: usize, state: usize, many: Option<usize>) -> String {
+    pub(super) fn counted(&self, counted: &CountedLoop, number: usize, state: usize, many: Option<usize>) -> Template {
         let prefix = self.prefix;
         let tokens = |ports: &[(u64, u32)]| ports.iter().map(|port| port.0).collect::<Vec<u64>>();
         let Room { mut text, arguments, takes } =
@@ -53,26 +54,25 @@ impl Writer<'_> {
             }
         };
         // What rounds count has gone on: nothing may stop the loop any more.
-        let here = Hole::Here(state);
-        let (stop, alone) = match many.filter(|_| counted.rounds.is_none()) {
-            Some(code) => (
-                format!(
-                    "            if (iterations > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_iterations = iterations;\n                s->state = {here};\n                goto full;\n            }}\n"
-                ),
-                "                s->many = s->many != 0;\n",
-            ),
-            None => (String::new(), ""),
-        };
+        let mut text = Template::from(text);
+        let mut alone = "";
+        if let Some(code) = many.filter(|_| counted.rounds.is_none()) {
+            let _ = writeln!(
+                text,
+                "            if (iterations > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_iterations = iterations;"
+            );
+            Place { state, depth: 4 }.stop(&mut text, "full");
+            text.push_str("            }\n");
+            alone = "                s->many = s->many != 0;\n";
+        }
         let _ = write!(
             text,
-            "{stop}            if (iterations > {fewest} && {prefix}_loop_{number}_divided({arguments}, iterations)) {{\n{takes}{alone}"
+            "            if (iterations > {fewest} && {prefix}_loop_{number}_divided({arguments}, iterations)) {{\n{takes}{alone}"
         );
         if let Some(last) = last {
-            let _ = write!(
-                text,
-                "                if (ends) {{\n                    {}\n                }}\n",
-                self.go_to(last.target).replace('\n', "\n                    ")
-            );
+            text.push_str("                if (ends) {\n                    ");
+            text.append(self.go_to(last.target, "                    "));
+            text.push_str("\n                }\n");
         }
         let _ = write!(text, "                goto at_{state};\n            }}\n        }}\n");
         text

@@ -2,7 +2,7 @@
 //! is independent in them in wide registers.
 
 use super::loops::{Outside, Variant, blocks, blocks_with_held, stitched, ways};
-use crate::c::kernel::{self, CFunction, machine};
+use crate::c::kernel::{self, CFunction, Needs, machine};
 use headrace_transform::passes::distribute_recurrence::SplitLoop;
 use headrace_transform::passes::extract_reductions::Reductions;
 use headrace_transform::passes::sink_copies::SunkCopies;
@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 pub(super) fn copied(split: &SunkCopies, all: bool, outside: Outside) -> Vec<Variant> {
     let base = format!("{}_kept", outside.base);
     let print = |(at, variant): (usize, Variant)| {
-        let function = format!("{}_copied{at}", outside.base);
-        let function = kernel::with_copies(split, &variant.function, &outside.named(&function));
-        Variant { function, ..variant }
+        let way = format!("copied{at}");
+        let function = kernel::with_copies(split, &variant.function, &outside.named(&outside.way(&way)));
+        Variant { way, function, ..variant }
     };
     ways(&split.body, all, Outside { base: &base, ..outside }).into_iter().enumerate().map(print).collect()
 }
@@ -34,14 +34,15 @@ pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Variant> {
         }));
     }
     let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {
-        let function = format!("{}_split{bits}", outside.base);
-        let beside = format!("{}_stitched{bits}", outside.base);
+        let way = format!("split{bits}");
+        let beside = outside.way(&format!("stitched{bits}"));
         let groups = stitched(split, bits, Outside { base: &beside, ..outside }).filter(|_| !features.is_empty());
         let stitched = groups.as_ref().map(|groups| &groups.function);
-        let (function, more) = kernel::recurrence(split, &first, stitched, bits, &outside.named(&function)).ok()?;
+        let named = outside.way(&way);
+        let (function, more) = kernel::recurrence(split, &first, stitched, bits, &outside.named(&named)).ok()?;
         let mut features: BTreeSet<String> = features.union(&more).cloned().collect();
         features.extend(groups.into_iter().flat_map(|groups| groups.features));
-        Some(Variant { function, supported: kernel::supported(&features), least_iterations: 0 })
+        Some(Variant { way, function, needs: Needs::of(&features), least_iterations: 0 })
     };
     parts.into_iter().filter_map(print).collect()
 }
@@ -61,12 +62,13 @@ pub(super) fn sums(split: &Reductions, outside: Outside) -> Vec<Variant> {
     let blocks = blocks_with_held(&split.independent, &[512, 128], outside_first, Some(&changed));
     let print = |(bits, blocks): (u32, kernel::Blocks)| {
         let machine = machine::of_width(bits)?;
-        let function = format!("{}_sums{bits}", outside.base);
+        let way = format!("sums{bits}");
+        let named = outside.way(&way);
         let function =
-            kernel::with_sums(split, &blocks.function, Some((bits, blocks.held)), machine, &outside.named(&function));
+            kernel::with_sums(split, &blocks.function, Some((bits, blocks.held)), machine, &outside.named(&named));
         let mut features = blocks.features;
         features.extend(machine.features.iter().cloned());
-        Some(Variant { function, supported: kernel::supported(&features), least_iterations: 0 })
+        Some(Variant { way, function, needs: Needs::of(&features), least_iterations: 0 })
     };
     blocks.into_iter().filter_map(print).collect()
 }

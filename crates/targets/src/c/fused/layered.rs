@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::outlined_transitions::Faster;
-use crate::c::kernel::{self, LoopNames, Strategy, machine};
+use crate::c::kernel::{self, LoopNames, Needs, Strategy, machine};
 use headrace_transform::control::once;
 use headrace_transform::kernel::{Effect, Transition};
 
@@ -25,7 +25,7 @@ impl Writer<'_> {
             return None;
         }
         Some(Faster {
-            supported: kernel::supported(&machine.features),
+            needs: Needs::of(&machine.features),
             call: self.one_iteration(&function, &body, &[], &[]),
             function: printed.with_evidence(),
             size: printed.size,

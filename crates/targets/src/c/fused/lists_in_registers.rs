@@ -9,12 +9,16 @@
 //! counter, places are known before. It is known early then which elements that are read have been written just before,
 //! and processors guess less about it.
 
+use super::outlined_transitions::Identity;
+use super::template::Template;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{self, Names, element_type};
 use headrace_source::Span;
 use headrace_transform::control::{self, Repeated};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId, Transition};
+use headrace_transform::passes::canonical_form::Canonical;
+use headrace_transform::passes::pass::BlockRef;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -34,11 +38,22 @@ const MOST_EFFECTS: usize = 1_600;
 /// What runs iterations of transitions, by what it does.
 #[derive(Default)]
 pub(super) struct RepeatedFunctions {
-    numbers: FxHashMap<String, usize>,
+    numbers: FxHashMap<Form, usize>,
     /// The functions, one after another.
     pub text: String,
     /// Their size, in operands.
     pub size: usize,
+}
+
+/// What a function of a plan does.
+#[derive(PartialEq, Eq, Hash)]
+struct Form {
+    effects: Identity,
+    consumes: Vec<u64>,
+    produces: Vec<u64>,
+    wide: BTreeSet<ObjectId>,
+    /// The element that the counter is, and how many bits of it stay.
+    near: Option<(ObjectId, u128, u32)>,
 }
 
 /// A way to run iterations of a transition.
@@ -97,14 +112,14 @@ impl Near {
 
 impl Writer<'_> {
     /// Runs what is repeated in a state as often as tokens, room and counters allow, where that is often enough.
-    pub(super) fn repeated(&self, repeated: &Repeated, state: usize, functions: &mut RepeatedFunctions) -> String {
+    pub(super) fn repeated(&self, repeated: &Repeated, state: usize, functions: &mut RepeatedFunctions) -> Template {
         let Some(plan) = Plan::of(&self.automaton.graph, &self.automaton.objects, repeated.transition) else {
-            return String::new();
+            return Template::default();
         };
-        let Some(function) = self.repeated_function(&plan, functions) else { return String::new() };
+        let Some(function) = self.repeated_function(&plan, functions) else { return Template::default() };
         let transition = repeated.transition;
         let room = self.room(&transition.consumes, &transition.produces);
-        let mut text = room.text;
+        let mut text = Template::from(room.text);
         text.push_str(&self.bounds(&self.automaton.graph, format!("{}_table", self.prefix), &repeated.trips));
         if plan.n_iterations > 1 {
             let _ = writeln!(text, "            iterations -= iterations % {};", plan.n_iterations);
@@ -118,12 +133,9 @@ impl Writer<'_> {
             1 => format!("{function}({}, iterations)", room.arguments),
             n => format!("{function}({}, iterations / {n})", room.arguments),
         };
-        let again = self.go_to(state);
-        let _ = write!(
-            text,
-            "            if ({enough}) {{\n                {call};\n{}                {again}\n            }}\n        }}\n",
-            room.takes
-        );
+        let _ = write!(text, "            if ({enough}) {{\n                {call};\n{}                ", room.takes);
+        text.append(self.go_to(state, ""));
+        text.push_str("\n            }\n        }\n");
         text
     }
 
@@ -174,15 +186,14 @@ impl Writer<'_> {
         }
         let body =
             format!("{begin}    for (; iterations != 0; iterations--) {{\n{near}{statements}{next}    }}\n{end}");
-        let unnumbered = format!("({parameters}, size_t iterations) {{\n{body}}}\n\n");
         let n = functions.numbers.len();
-        let number = *functions.numbers.entry(unnumbered.clone()).or_insert(n);
+        let number = *functions.numbers.entry(plan.form(&self.automaton.objects)).or_insert(n);
         let name = format!("{prefix}_repeated_{number}");
         if number == n {
             functions.size += headrace_transform::statements::size(&plan.graph, &effects);
             let _ = write!(
                 functions.text,
-                "/* Iterations of a transition; lists that it changes at places which it computes are copied meanwhile. */\nHR_APART static void {name}{unnumbered}"
+                "/* Iterations of a transition; lists that it changes at places which it computes are copied meanwhile. */\nHR_APART static void {name}({parameters}, size_t iterations) {{\n{body}}}\n\n"
             );
         }
         Some(name)
@@ -208,6 +219,19 @@ impl Plan {
             least_iterations,
         };
         Some(one.with_several(objects))
+    }
+
+    /// What tells its function from those of others.
+    fn form(&self, objects: &[Object]) -> Form {
+        let Transition { effects, consumes, produces } = &self.transition;
+        let block = BlockRef { graph: &self.graph, objects, effects, n_indexed: objects.len(), filled: &[] };
+        Form {
+            effects: Canonical::of_block(block).into(),
+            consumes: consumes.clone(),
+            produces: produces.clone(),
+            wide: self.wide.clone(),
+            near: self.near.map(|near| (near.object, near.index, near.bits)),
+        }
     }
 
     /// As many iterations at once as there may be, until no bit of a counter changes.

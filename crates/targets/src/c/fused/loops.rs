@@ -10,8 +10,8 @@ use super::outlined_transitions::{ARM, X86};
 use super::parallel_for::Divided;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, ON_TRIAL, Renamed, Shared, Strategy,
-    TabulatedFunction, Trials, machine, trial,
+    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, Needs, ON_TRIAL, Renamed, Shared, Strategy,
+    Support, TabulatedFunction, Trials, machine, trial,
 };
 use headrace_transform::kernel::{Loop, Object, ObjectId};
 use headrace_transform::passes::canonical_form::Canonical;
@@ -44,6 +44,12 @@ const FOLDED: u32 = 128;
 /// Registers of which both parts of a loop that was taken apart are stitched together: there are enough of these for both.
 const STITCHED: u32 = 512;
 
+/// The way of iterations in plain C.
+const PLAIN: &str = "plain";
+
+/// The way in vectors of AArch64.
+pub(super) const ON_ARM: &str = "neon";
+
 /// Features of what runs on every machine.
 const NOTHING: &[&str] = &[];
 
@@ -68,7 +74,7 @@ impl Loops<'_> {
     }
 
     /// What stands above their functions for them to use.
-    pub fn support(&self) -> BTreeSet<String> {
+    pub fn support(&self) -> BTreeSet<Support> {
         let functions = self.units.iter().flat_map(PrintedUnit::functions);
         functions.flat_map(|function| &function.support).cloned().collect()
     }
@@ -85,7 +91,7 @@ pub(super) struct PrintedUnit<'a> {
     /// For many.
     pub ways: ManyWays,
     /// What functions use that are left out.
-    pub dropped: Vec<String>,
+    pub dropped: Vec<Support>,
     /// Whether there are some.
     pub shortened: bool,
 }
@@ -97,10 +103,10 @@ impl PrintedUnit<'_> {
     }
 
     /// What functions for one message use and nobody else, not even `others`: it is called after them.
-    fn own_support(&self, others: &BTreeSet<String>) -> Vec<&String> {
-        let mut own: Vec<&String> = Vec::new();
+    fn own_support(&self, others: &BTreeSet<Support>) -> Vec<&Support> {
+        let mut own: Vec<&Support> = Vec::new();
         for support in self.variants.iter().flat_map(|variant| &variant.function.support) {
-            let is_own = support.contains(&self.unit.base) && !others.contains(support);
+            let is_own = support.is_of_loop() && !others.contains(support);
             if is_own && !own.contains(&support) {
                 own.push(support);
             }
@@ -111,9 +117,11 @@ impl PrintedUnit<'_> {
 
 /// A way of running the iterations of a loop.
 pub(super) struct Variant {
+    /// What tells it from the others: the end of its name.
+    pub way: String,
     pub function: CFunction,
-    /// When it can be called, as a condition of C; empty: always.
-    pub supported: String,
+    /// Where it can be called; nothing: what is taken where no other can be.
+    pub needs: Needs,
     /// From how many iterations on it is worth while.
     pub least_iterations: u64,
 }
@@ -130,6 +138,11 @@ pub(super) struct Outside<'a> {
 }
 
 impl<'a> Outside<'a> {
+    /// The name of the function that runs a loop in a way.
+    pub fn way(self, way: &str) -> String {
+        format!("{}_{way}", self.base)
+    }
+
     pub fn named(self, function: &'a str) -> LoopNames<'a> {
         LoopNames { function, state: self.state, names: self.names }
     }
@@ -141,7 +154,6 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
     if let Some(split) = sink_copies::PASS.tried(|| sink_copies(body)) {
         return distributed_loops::copied(&split, all, outside);
     }
-    let base = outside.base;
     let mut variants = Vec::new();
     let layers = with_layers(body, outside);
     // Of what is very long only tables can become something of a size that is worth printing.
@@ -149,9 +161,9 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
         variants.extend(with_tables(body, outside).into_iter().chain(layers));
         return variants;
     }
-    for (_, blocks) in blocks(body, &[512, 128], outside) {
-        let supported = kernel::supported(&blocks.features);
-        variants.push(Variant { supported, function: blocks.function, least_iterations: 0 });
+    for (bits, blocks) in blocks(body, &[512, 128], outside) {
+        let (way, needs) = (format!("blocks{bits}"), Needs::of(&blocks.features));
+        variants.push(Variant { way, needs, function: blocks.function, least_iterations: 0 });
     }
     if let Some(split) = distribute_recurrence::PASS.tried(|| distribute_recurrence(body)) {
         variants.extend(distributed_loops::recurrence(&split, outside));
@@ -160,23 +172,26 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
         variants.extend(distributed_loops::sums(&split, outside));
     }
     variants.extend(with_tables(body, outside));
+    let way = "table_lanes";
     if let Some(machine) = machine::for_affine_maps()
-        && let Ok(tabulated) = kernel::tabulated_lanes(body, machine, &outside.named(&format!("{base}_table_lanes")))
+        && let Ok(tabulated) = kernel::tabulated_lanes(body, machine, &outside.named(&outside.way(way)))
     {
         let TabulatedFunction { function, least_iterations } = tabulated;
-        variants.push(Variant { function, supported: kernel::supported(&machine.features), least_iterations });
+        let needs = Needs::of(&machine.features);
+        variants.push(Variant { way: way.to_owned(), function, needs, least_iterations });
     }
     for machine in machine::for_every_loop() {
         let mut print = |strategy: Option<Strategy>| {
-            let function = strategy.map_or(String::new(), |strategy| format!("_{}", strategy.name()));
-            let function = format!("{base}_{}{function}", machine.name);
+            let way = strategy.map_or(String::new(), |strategy| format!("_{}", strategy.name()));
+            let way = format!("{}{way}", machine.name);
+            let function = outside.way(&way);
             let named = outside.named(&function);
             let printed = match strategy {
                 Some(strategy) => kernel::print_loop(body, machine, strategy, &named).ok(),
                 None => Some(kernel::print_best(body, machine, &named).1),
             };
-            let supported = kernel::supported(&machine.features);
-            variants.extend(printed.map(|function| Variant { function, supported, least_iterations: 0 }));
+            let needs = Needs::of(&machine.features);
+            variants.extend(printed.map(|function| Variant { way, function, needs, least_iterations: 0 }));
         };
         match all {
             true => Strategy::ALL.iter().for_each(|&strategy| print(Some(strategy))),
@@ -205,16 +220,17 @@ fn with_layers(body: &Loop, outside: Outside) -> Option<Variant> {
     if body.is_independent() {
         return None;
     }
-    let (function, machine) = (format!("{}_layers", outside.base), machine::for_affine_maps()?);
-    let function = kernel::print_loop(body, machine, Strategy::Layers, &outside.named(&function)).ok()?;
-    Some(Variant { function, supported: kernel::supported(&machine.features), least_iterations: 0 })
+    let (way, machine) = ("layers".to_owned(), machine::for_affine_maps()?);
+    let function = kernel::print_loop(body, machine, Strategy::Layers, &outside.named(&outside.way(&way))).ok()?;
+    Some(Variant { way, function, needs: Needs::of(&machine.features), least_iterations: 0 })
 }
 
 /// A loop with tables, where it gains from them.
 fn with_tables(body: &Loop, outside: Outside) -> Option<Variant> {
-    let named = format!("{}_tables", outside.base);
-    let TabulatedFunction { function, least_iterations } = kernel::tabulated(body, &outside.named(&named)).ok()?;
-    Some(Variant { function, supported: kernel::supported(NOTHING), least_iterations })
+    let way = "tables".to_owned();
+    let tabulated = kernel::tabulated(body, &outside.named(&outside.way(&way))).ok()?;
+    let TabulatedFunction { function, least_iterations } = tabulated;
+    Some(Variant { way, function, needs: Needs::of(NOTHING), least_iterations })
 }
 
 /// A loop with instructions that work on blocks, for registers of so many bits.
@@ -268,7 +284,7 @@ fn blocks_of(
             None => {
                 let (tables, mut blocks) = print(base, &function, outside)?;
                 if !tables.is_empty() {
-                    blocks.function.support.insert(0, tables);
+                    blocks.function.support.insert(0, Support::of_loop(tables));
                 }
                 blocks
             }
@@ -314,7 +330,7 @@ pub(super) fn stitched(split: &SplitLoop, bits: u32, outside: Outside) -> Option
     let named = LoopNames { function: outside.base, state: outside.state, names: &names };
     let mut blocks = kernel::stitched(split, &selected.body, instructions(), bits, &named).ok()?;
     if !tables.is_empty() {
-        blocks.function.support.insert(0, tables);
+        blocks.function.support.insert(0, Support::of_loop(tables));
     }
     blocks.function = blocks.function.shown_by(selected.evidence.iter().cloned());
     Some(blocks)
@@ -324,12 +340,13 @@ pub(super) fn stitched(split: &SplitLoop, bits: u32, outside: Outside) -> Option
 /// the plain iterations is; where not even those can be tried, all do.
 fn tune(trials: &dyn Trials, body: &Loop, variants: &mut [Variant], plain: &mut CFunction) {
     let outside = Outside { base: "f", state: ON_TRIAL.state, names: ON_TRIAL.names };
-    let Some(took) = trials.run(&trial(body, &kernel::sequential(body, &ON_TRIAL), "1")) else { return };
+    let plain_trial = trial(body, &kernel::sequential(body, &ON_TRIAL), &Needs::Nothing);
+    let Some(took) = trials.run(&plain_trial) else { return };
     let error = took / plain.cycles.max(f64::MIN_POSITIVE);
     plain.cycles = took;
     // The same ways in the same order.
     for (variant, alone) in variants.iter_mut().zip(ways(body, true, outside)) {
-        let took = trials.run(&trial(body, &alone.function, &alone.supported));
+        let took = trials.run(&trial(body, &alone.function, &alone.needs));
         variant.function.cycles = took.unwrap_or(variant.function.cycles * error);
     }
 }
@@ -371,32 +388,33 @@ impl Writer<'_> {
     /// A function for each loop: `bool PREFIX_loop_N(s, in…, out…, iterations)`, pointers for the ports that it uses,
     /// which says whether this machine can. `others` is what functions of others need and found here before some were
     /// dropped.
-    pub(super) fn loops_text(&self, loops: &Loops, others: &BTreeSet<String>) -> String {
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
+    pub(super) fn loops_text(&self, loops: &Loops, others: &BTreeSet<Support>) -> String {
+        let mut seen: BTreeSet<&Support> = BTreeSet::new();
         let mut text = String::from(X86);
-        let own: Vec<Vec<&String>> = loops.units.iter().map(|unit| unit.own_support(others)).collect();
+        let own: Vec<Vec<&Support>> = loops.units.iter().map(|unit| unit.own_support(others)).collect();
         for (unit, own) in loops.units.iter().zip(&own) {
             let kept = unit.functions().flat_map(|function| &function.support).filter(|support| !own.contains(support));
             for support in kept.chain(unit.dropped.iter().filter(|support| others.contains(*support))) {
                 if seen.insert(support) {
-                    text.push_str(support);
+                    text.push_str(support.text());
                 }
             }
         }
         text.push_str("#endif\n");
         let of_arm = loops.units.iter().flat_map(|unit| &unit.arm).flat_map(|function| &function.support);
-        let of_arm: Vec<&String> = of_arm.collect();
+        let of_arm: Vec<&Support> = of_arm.collect();
         if !of_arm.is_empty() {
             text.push_str(ARM);
             let mut seen = BTreeSet::new();
-            of_arm.into_iter().filter(|support| seen.insert(*support)).for_each(|support| text.push_str(support));
+            let new = of_arm.into_iter().filter(|support| seen.insert(*support));
+            new.for_each(|support| text.push_str(support.text()));
             text.push_str("#endif\n");
         }
         let mut chains = Vec::new();
         for (PrintedUnit { unit, variants, arm, shortened, .. }, own) in loops.units.iter().zip(&own) {
             text.push_str(&self.dispatched(unit, variants, arm.as_ref(), own, *shortened));
             let cycles = variants.iter().map(|variant| variant.function.cycles).fold(f64::INFINITY, f64::min);
-            let always = variants.last().is_some_and(|variant| variant.supported.is_empty());
+            let always = variants.last().is_some_and(|variant| variant.needs == Needs::Nothing);
             let n_ways = variants.len();
             for &number in &unit.members {
                 text.push_str(&self.framed(unit, number, loops.bodies[number]));
@@ -429,7 +447,7 @@ impl Writer<'_> {
         if body.graph.len() > MOST_NODES {
             return None;
         }
-        let (name, names) = (format!("{base}_neon"), self.unit_names(unit));
+        let (name, names) = (format!("{base}_{ON_ARM}"), self.unit_names(unit));
         let named = LoopNames { function: &name, state: &unit.state, names: &names };
         let (strategy, function) = kernel::print_best(body, machine::arm()?, &named);
         (strategy != Strategy::Sequential).then_some(function)
@@ -468,21 +486,22 @@ impl Writer<'_> {
         let outside = Outside { base, state: &unit.state, names: &names };
         let trials = self.trials.filter(|_| is_tuned);
         let mut variants = if is_tuned { ways(body, trials.is_some(), outside) } else { Vec::new() };
-        let mut plain = plain(body, &format!("{base}_plain"), outside);
+        let mut plain = plain(body, &outside.way(PLAIN), outside);
         if let Some(trials) = trials {
             tune(trials, body, &mut variants, &mut plain);
         }
         variants.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
         // What needs nothing of the machine makes slower ones needless, and of those that need the same one is enough.
-        let needs_nothing = |variant: &Variant| variant.supported == kernel::supported(NOTHING);
+        let needs_nothing = |variant: &Variant| variant.needs == Needs::of(NOTHING);
         let n = variants.iter().position(needs_nothing).map_or(variants.len(), |at| at + 1);
         variants.truncate(n);
         let mut conditions = FxHashSet::default();
-        variants.retain(|variant| conditions.insert((variant.supported.clone(), variant.least_iterations)));
+        variants.retain(|variant| conditions.insert((variant.needs.clone(), variant.least_iterations)));
         variants.retain(|variant| variant.function.cycles < plain.cycles && variant.function.size <= MOST_FUNCTION);
         let most = if variants.is_empty() { MOST_FUNCTION } else { MOST_PLAIN };
         if self.always_plain() || plain.size <= most {
-            variants.push(Variant { function: plain, supported: String::new(), least_iterations: 0 });
+            let way = PLAIN.to_owned();
+            variants.push(Variant { way, function: plain, needs: Needs::Nothing, least_iterations: 0 });
         }
         variants
     }

@@ -8,7 +8,7 @@ use super::folded::{self, On};
 use super::loops::{Outside, TUNED, Variant, plain};
 use super::outlined_transitions::{ARM, Identity, X86, way};
 use super::{KernelNames, Writer, memoized_powers, object_type};
-use crate::c::kernel::{self, CFunction, LoopNames, element_type, guarded};
+use crate::c::kernel::{self, CFunction, LoopNames, Needs, Support, element_type, guarded};
 use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
 use headrace_transform::passes::canonical_form::Canonical;
 use headrace_transform::passes::canonicalize_loop::{self, Key, Shape, canonicalize_loop};
@@ -251,7 +251,7 @@ impl Writer<'_> {
         unit: &Unit,
         variants: &[Variant],
         arm: Option<&CFunction>,
-        above: &[&String],
+        above: &[&Support],
         dropped: bool,
     ) -> String {
         let (own, body, state) = (&unit.base, unit.body.as_ref(), &unit.state);
@@ -259,9 +259,9 @@ impl Writer<'_> {
         let mut text = if unit.is_shared() { self.shape_type(unit) } else { String::new() };
         text += &kernel::tables(&body.graph, &body.roots(), &names);
         text.push_str(X86);
-        above.iter().for_each(|support| text.push_str(support));
-        let others: Vec<&Variant> = variants.iter().filter(|variant| !variant.supported.is_empty()).collect();
-        let last = variants.last().filter(|variant| variant.supported.is_empty());
+        above.iter().for_each(|support| text.push_str(support.text()));
+        let others: Vec<&Variant> = variants.iter().filter(|variant| variant.needs != Needs::Nothing).collect();
+        let last = variants.last().filter(|variant| variant.needs == Needs::Nothing);
         // Apart from the function that chooses, whose own frame would otherwise be theirs.
         let (parameters, arguments) = parameters(body);
         let apart = |function: &CFunction| match others.is_empty() {
@@ -280,15 +280,15 @@ impl Writer<'_> {
         let least = others.iter().map(|variant| variant.least_iterations).max().unwrap_or(0);
         let mut chosen = format!("{own}_way()");
         if !others.is_empty() {
-            let supported: Vec<&str> = others.iter().map(|variant| variant.supported.as_str()).collect();
+            let supported: Vec<String> = others.iter().map(|variant| variant.needs.condition()).collect();
             text.push_str(&way(own, &supported));
         }
         if least > 0 {
             let supported = others.iter().map(|variant| match variant.least_iterations {
-                0 => variant.supported.as_str(),
-                _ => "0",
+                0 => variant.needs.condition(),
+                _ => "0".to_owned(),
             });
-            let supported: Vec<&str> = supported.collect();
+            let supported: Vec<String> = supported.collect();
             text.push_str(&way(&format!("{own}_of_few"), &supported));
             chosen = format!("iterations < {least} ? {own}_of_few_way() : {chosen}");
         }

@@ -12,6 +12,7 @@
 //! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a transition sees |
 //! | `states` | the automaton: decisions and transitions |
 //! | `steps` | which states stand in which function, and which share their text |
+//! | `template` | code whose ways to other states are left open until that is settled |
 //! | `suspension_points` | where a run may stop and begin |
 //! | `bodies` | transitions as they are printed: fast, or short |
 //! | `outlined_transitions` | long transitions as functions, which states share |
@@ -61,6 +62,7 @@ mod state_form;
 mod states;
 mod steps;
 mod suspension_points;
+mod template;
 mod tiers;
 
 pub use report::{PrintedLoop, PrintedVariant};

@@ -94,7 +94,7 @@ impl Writer<'_> {
         let ways = || loops.units.iter().flat_map(|unit| &unit.ways.ways);
         let mut seen = BTreeSet::new();
         for support in ways().flat_map(|way| &way.function.support).filter(|support| seen.insert(*support)) {
-            text.push_str(support);
+            text.push_str(support.text());
         }
         for way in ways() {
             text.push_str(&way.function.with_evidence());
@@ -157,7 +157,9 @@ impl Writer<'_> {
                 let _ = write!(
                     text,
                     "    if (run == NULL && count >= {fewest} && {}) {{\n        run = {};\n        lanes = {};\n    }}\n",
-                    way.supported, way.function.name, way.lanes
+                    way.needs.condition(),
+                    way.function.name,
+                    way.lanes
                 );
             }
             let _ = write!(

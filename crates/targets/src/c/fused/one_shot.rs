@@ -12,8 +12,8 @@ use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::outlined_transitions::KernelFunctions;
 use super::states::{LOOP, Place};
-use super::steps::{self, Hole};
 use super::suspension_points::Stops;
+use super::template::{Hole, Template};
 use headrace_transform::control::{Automaton, Part, Repeated};
 use headrace_transform::kernel::Effect;
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,7 +133,7 @@ impl Writer<'_> {
         if size > MOST_WHOLE {
             return String::new();
         }
-        let mut text = String::new();
+        let mut text = Template::default();
         let mut n_loops = 0;
         for (number, state) in self.automaton.states.iter().enumerate() {
             if !states.contains(&number) {
@@ -142,17 +142,17 @@ impl Writer<'_> {
             }
             let _ = writeln!(text, "    at_{number}:");
             for counted in &state.loops {
-                text.push_str(&writer.counted(counted, n_loops, number, None));
+                text.append(writer.counted(counted, n_loops, number, None));
                 n_loops += 1;
             }
             for one in &repeated[number] {
-                text.push_str(&writer.repeated(one, number, repeating));
+                text.append(writer.repeated(one, number, repeating));
             }
             text.push_str("        {\n");
             writer.step(&state.step, Place { state: number, depth: 3 }, &[], functions, &mut text);
             text.push_str("        }\n");
         }
-        let text = steps::filled(&text, |hole| match hole {
+        let text = text.filled(|hole| match hole {
             Hole::Here(state) => state.to_string(),
             Hole::Go(target) => format!("goto at_{target};"),
         });

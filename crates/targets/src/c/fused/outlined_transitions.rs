@@ -5,7 +5,7 @@ use super::Writer;
 use super::bodies::Body;
 use super::folded;
 use super::state_form::StateForm;
-use crate::c::kernel::element_type;
+use crate::c::kernel::{Needs, Support, element_type};
 use headrace_transform::kernel::{Loop, ObjectId};
 use headrace_transform::passes::canonical_form::{Canonical, Key};
 use rustc_hash::FxHashMap;
@@ -33,13 +33,13 @@ pub(super) const ARM: &str =
 /// A way of doing what a transition does that some machines have.
 pub(super) struct Faster {
     /// What must stand above the function, each once.
-    pub support: Vec<String>,
+    pub support: Vec<Support>,
     /// The function.
     pub function: String,
     /// Its size.
     pub size: usize,
-    /// When it can be called, as a condition of C; empty: always, on any machine.
-    pub supported: String,
+    /// Where it can be called.
+    pub needs: Needs,
     /// The call.
     pub call: String,
 }
@@ -66,7 +66,7 @@ impl Writer<'_> {
 }
 
 /// `unsigned NAME_way(void)`: the number of the first condition that holds, from 1 on, or one more than there are.
-pub(super) fn way(name: &str, conditions: &[&str]) -> String {
+pub(super) fn way(name: &str, conditions: &[String]) -> String {
     let mut chosen = String::new();
     for (at, condition) in conditions.iter().enumerate() {
         let _ = write!(chosen, "{condition} ? {}u : ", at + 1);
@@ -101,11 +101,11 @@ pub(super) struct KernelFunctions {
     /// Their size, and that of what has been printed where it stands, in operands.
     pub size: usize,
     /// What stands above them all.
-    above: BTreeSet<String>,
+    above: BTreeSet<Support>,
     /// As much of that as functions use.
-    pub found: BTreeSet<String>,
+    pub found: BTreeSet<Support>,
     /// What else functions use and has been printed.
-    support: BTreeSet<String>,
+    support: BTreeSet<Support>,
     /// For how many instructions were looked for.
     selected: usize,
     /// Those that are folded, by their names.
@@ -133,7 +133,7 @@ struct Outlined<'a> {
 
 impl KernelFunctions {
     /// None so far, below what has been printed for functions to use.
-    pub fn below(above: BTreeSet<String>) -> KernelFunctions {
+    pub fn below(above: BTreeSet<Support>) -> KernelFunctions {
         KernelFunctions { above, ..KernelFunctions::default() }
     }
 
@@ -172,7 +172,7 @@ impl KernelFunctions {
         if number == next {
             let own = format!("{prefix}_kernel_{number}");
             let mut ways = faster(self, &own);
-            let always = ways.pop_if(|way| way.supported.is_empty());
+            let always = ways.pop_if(|way| way.needs == Needs::Nothing);
             let short = if ways.is_empty() { None } else { short().filter(|short| short.size < body.size / 2) };
             let name = if ways.is_empty() { own.clone() } else { format!("{own}_plain") };
             let (parameters, given) = (&*parameters, &*given);
@@ -185,7 +185,7 @@ impl KernelFunctions {
                     let _ = write!(
                         self.text,
                         "{}{function}static inline uint32_t {name}({parameters}) {{\n    {call};\n    return HEADRACE_IDLE;\n}}\n\n",
-                        support.concat()
+                        support.iter().map(Support::text).collect::<String>()
                     );
                 }
                 None => self.plain(writer, &Outlined { own: &name, body, short, form: &form, parameters, given }),
@@ -282,11 +282,11 @@ impl KernelFunctions {
         self.text.push_str(X86);
         let mut first = String::from(X86);
         for (at, way) in ways.iter().enumerate() {
-            for text in &way.support {
-                if self.above.contains(text) {
-                    self.found.insert(text.clone());
-                } else if self.support.insert(text.clone()) {
-                    self.text.push_str(text);
+            for support in &way.support {
+                if self.above.contains(support) {
+                    self.found.insert(support.clone());
+                } else if self.support.insert(support.clone()) {
+                    self.text.push_str(support.text());
                 }
             }
             self.text.push_str(&way.function);
@@ -297,7 +297,7 @@ impl KernelFunctions {
                 way.call
             );
         }
-        let supported: Vec<&str> = ways.iter().map(|way| way.supported.as_str()).collect();
+        let supported: Vec<String> = ways.iter().map(|way| way.needs.condition()).collect();
         let _ = write!(
             self.text,
             "{}#endif\n\nHR_APART static uint32_t {own}({parameters}) {{\n{first}#endif\n    return {own}_plain(s{given});\n}}\n\n",

@@ -3,7 +3,7 @@
 
 use super::outlined_transitions::{Faster, KernelFunctions};
 use super::{ASKED, Writer};
-use crate::c::kernel;
+use crate::c::kernel::Needs;
 use headrace_transform::kernel::{Effect, NodeId, Transition};
 use headrace_vectorize::staged::Source;
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ impl Writer<'_> {
         let one_iteration = self.one_iteration(&blocks.function.name, &staged.body, &["staged_".to_owned()], &stored);
         let _ = write!(call, "        {one_iteration}");
         Some(Faster {
-            supported: kernel::supported(&blocks.features),
+            needs: Needs::of(&blocks.features),
             call,
             function: blocks.function.with_evidence(),
             size: blocks.function.size,

@@ -1,7 +1,7 @@
 //! Optimization report of loops. What was printed for the loops of a network, for readers: each way to run one, where
 //! it runs, and why it is right.
 
-use super::loops::{Loops, PrintedUnit, Variant};
+use super::loops::{Loops, ON_ARM, PrintedUnit, Variant};
 use crate::c::kernel::CFunction;
 use headrace_transform::kernel::Evidence;
 
@@ -25,7 +25,7 @@ pub struct PrintedLoop {
 /// A way to run iterations of a loop.
 #[derive(Clone, Debug)]
 pub struct PrintedVariant {
-    /// The way: the end of the name of its function.
+    /// The way, which the name of its function ends in.
     pub name: String,
     /// Features that a processor must have.
     pub features: Vec<String>,
@@ -36,13 +36,10 @@ pub struct PrintedVariant {
 }
 
 impl PrintedVariant {
-    fn new(function: &CFunction, base: &str, supported: &str, messages: usize) -> PrintedVariant {
-        let name = function.name.strip_prefix(base).unwrap_or(&function.name);
-        // Conditions name features as strings.
-        let features = supported.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+    fn new(function: &CFunction, way: &str, features: &[String], messages: usize) -> PrintedVariant {
         PrintedVariant {
-            name: name.trim_start_matches('_').to_owned(),
-            features,
+            name: way.to_owned(),
+            features: features.to_vec(),
             evidence: function.evidence.clone(),
             cycles: function.cycles / messages.max(1) as f64,
         }
@@ -53,12 +50,8 @@ impl PrintedVariant {
 pub(super) fn of(loops: &Loops) -> Vec<PrintedLoop> {
     let mut report = Vec::new();
     for PrintedUnit { unit, variants, arm, ways, .. } in &loops.units {
-        let many = format!("{}_many", unit.base);
-        let one = |variant: &Variant| PrintedVariant::new(&variant.function, &unit.base, &variant.supported, 1);
-        let on_arm = |arm: &CFunction| PrintedVariant {
-            features: vec!["aarch64".to_owned()],
-            ..PrintedVariant::new(arm, &unit.base, "", 1)
-        };
+        let one = |variant: &Variant| PrintedVariant::new(&variant.function, &variant.way, variant.needs.features(), 1);
+        let on_arm = |arm: &CFunction| PrintedVariant::new(arm, ON_ARM, &["aarch64".to_owned()], 1);
         for &number in &unit.members {
             let body = loops.bodies[number];
             report.push(PrintedLoop {
@@ -70,7 +63,7 @@ pub(super) fn of(loops: &Loops) -> Vec<PrintedLoop> {
                 many: ways
                     .ways
                     .iter()
-                    .map(|way| PrintedVariant::new(&way.function, &many, &way.supported, way.lanes))
+                    .map(|way| PrintedVariant::new(&way.function, &way.way, way.needs.features(), way.lanes))
                     .collect(),
             });
         }

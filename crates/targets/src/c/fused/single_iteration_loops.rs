@@ -4,7 +4,7 @@
 use super::Writer;
 use super::loops::MOST_NODES;
 use super::outlined_transitions::{Faster, KernelFunctions};
-use crate::c::kernel::{self, CFunction, LoopNames, Machine, Strategy, machine};
+use crate::c::kernel::{self, CFunction, LoopNames, Machine, Needs, Strategy, machine};
 use headrace_transform::control::once;
 use headrace_transform::kernel::{Effect, Loop, NodeId, ObjectId, Op, Transition};
 use headrace_vectorize::single_iteration::{FEWEST_NODES, holding, stores_as_tokens};
@@ -45,7 +45,7 @@ fn bytes_read(body: &Loop) -> BTreeSet<ObjectId> {
 }
 
 /// The function of a way, when it can be called, and the objects and first elements whose bytes it reads and writes.
-type Way = (CFunction, String, Vec<(ObjectId, usize)>, Vec<(ObjectId, usize)>);
+type Way = (CFunction, Needs, Vec<(ObjectId, usize)>, Vec<(ObjectId, usize)>);
 
 impl Writer<'_> {
     /// Effects of a transition in other ways than as plain statements, the best first.
@@ -83,22 +83,22 @@ impl Writer<'_> {
         };
         let other = |body: &Loop| {
             let (_, blocks) = self.blocks(body, name, &[128]).pop()?;
-            Some((blocks.function, kernel::supported(&blocks.features)))
+            Some((blocks.function, Needs::of(&blocks.features)))
         };
         // What reads elements only differs from iteration to iteration where these go on.
         let selected = other(&with_tokens)
             .or_else(|| other(&holding(&with_tokens).filter(|_| !written.is_empty())?))
-            .map(|(function, supported)| (function, supported, Vec::new(), written.clone()));
+            .map(|(function, needs)| (function, needs, Vec::new(), written.clone()));
         let product = || {
             let (function, features, portable) = self.product(&body, name)?;
-            let first = (function, kernel::supported(&features), Vec::new(), Vec::new());
+            let first = (function, Needs::of(&features), Vec::new(), Vec::new());
             // The last is for all machines.
-            let portable = portable.map(|function| (function, String::new(), Vec::new(), Vec::new()));
+            let portable = portable.map(|function| (function, Needs::Nothing, Vec::new(), Vec::new()));
             Some(std::iter::once(first).chain(portable).collect())
         };
         let alone = || {
-            let (function, supported) = other(&holding(&body)?)?;
-            Some(vec![(function, supported, Vec::new(), Vec::new())])
+            let (function, needs) = other(&holding(&body)?)?;
+            Some(vec![(function, needs, Vec::new(), Vec::new())])
         };
         let ways = match selected.map(|way| vec![way]).or_else(product).or_else(alone) {
             Some(ways) => ways,
@@ -111,15 +111,15 @@ impl Writer<'_> {
     }
 
     /// A way with its call.
-    fn called(&self, body: &Loop, (function, supported, read, written): Way) -> Faster {
+    fn called(&self, body: &Loop, (function, needs, read, written): Way) -> Faster {
         let places = |all: Vec<_>| all.into_iter().map(|place| self.place(place)).collect::<Vec<_>>();
         let call = self.one_iteration(&function.name, body, &places(read), &places(written));
-        Faster { supported, call, function: function.with_evidence(), size: function.size, support: function.support }
+        Faster { needs, call, function: function.with_evidence(), size: function.size, support: function.support }
     }
 
     /// An iteration whose long functions of the bytes of an object are tables in registers, for each machine that has
     /// them: the function, when it can be called, and the object with the first element.
-    fn in_registers(&self, body: &Loop, name: &str) -> Vec<(CFunction, String, (ObjectId, usize))> {
+    fn in_registers(&self, body: &Loop, name: &str) -> Vec<(CFunction, Needs, (ObjectId, usize))> {
         let (state, tables) = (format!("struct {}", self.prefix), self.loop_names(String::new()));
         let of_machine = |machine: &Machine| {
             let function = format!("{name}_registers_{}", machine.name);
@@ -130,7 +130,7 @@ impl Writer<'_> {
                 let printed = kernel::print_loop(&turned, machine, Strategy::Registers, &names).ok()?;
                 // All lanes for one iteration.
                 let cycles = printed.cycles * f64::from(machine.vector_bits / 8);
-                (cycles < plain).then(|| (printed, kernel::supported(&machine.features), (object, first)))
+                (cycles < plain).then(|| (printed, Needs::of(&machine.features), (object, first)))
             })
         };
         machine::for_every_loop().filter_map(of_machine).collect()

@@ -6,14 +6,14 @@ use super::lists_in_registers::RepeatedFunctions;
 use super::loops::Loops;
 use super::outlined_transitions::{CALL, KernelFunctions, is_long};
 use super::state_form::StateForm;
-use super::steps::Hole;
 use super::suspension_points::Stops;
-use crate::c::kernel::element_type;
+use super::template::{Hole, Template};
+use crate::c::kernel::{Support, element_type};
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Transition};
 use headrace_transform::statements::{independent_components, outputs_early, size};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// Size of a decision, a call, or an end.
 const DECISION: usize = CALL;
@@ -36,9 +36,17 @@ impl Place {
     }
 
     /// Ends the run here.
-    pub(super) fn stop(self, text: &mut String, label: &str) {
+    pub(super) fn stop(self, text: &mut Template, label: &str) {
         let pad = "    ".repeat(self.depth);
-        let _ = writeln!(text, "{pad}s->state = {};\n{pad}goto {label};", Hole::Here(self.state));
+        self.stays(text, &pad);
+        let _ = writeln!(text, "{pad}goto {label};");
+    }
+
+    /// Says in which state the run goes on.
+    fn stays(self, text: &mut Template, pad: &str) {
+        let _ = write!(text, "{pad}s->state = ");
+        text.leave(Hole::Here(self.state));
+        text.push_str(";\n");
     }
 }
 
@@ -54,7 +62,7 @@ pub(super) struct PrintedStates {
     /// The function for whole messages, which comes last.
     pub whole: String,
     /// What they use that stands above loops.
-    pub found: BTreeSet<String>,
+    pub found: BTreeSet<Support>,
     /// The size of all of it, in operands.
     pub size: usize,
 }
@@ -82,27 +90,25 @@ impl Writer<'_> {
         let mut forms = Vec::with_capacity(self.automaton.states.len());
         for (number, state) in self.automaton.states.iter().enumerate() {
             let before = functions.size;
-            let (mut block, here) = (String::new(), Hole::Here(number));
+            let (mut block, place) = (Template::default(), Place { state: number, depth: 3 });
             if places.counts[number] {
-                let _ = write!(
-                    block,
-                    "        if ({stops}) {{\n            s->state = {here};\n            goto limit;\n        }}\n        --budget;\n"
-                );
+                let _ = writeln!(block, "        if ({stops}) {{");
+                place.stop(&mut block, "limit");
+                block.push_str("        }\n        --budget;\n");
             }
             if places.traps[number] {
-                let _ = writeln!(block, "        s->state = {here};");
+                place.stays(&mut block, "        ");
             }
             for counted in &state.loops {
-                block.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));
+                block.append(self.counted(counted, n_loops, number, loops.many.code(n_loops)));
                 n_loops += 1;
                 functions.size += LOOP;
             }
             for one in &repeated[number] {
                 functions.size += LOOP;
-                block.push_str(&self.repeated(one, number, &mut repeating));
+                block.append(self.repeated(one, number, &mut repeating));
             }
             block.push_str("        {\n");
-            let place = Place { state: number, depth: 3 };
             let repeats = (!repeated[number].is_empty()).then_some(number);
             let form = || StateForm::begun(places.counts[number], places.traps[number], repeats);
             functions.form = (!hot[number]).then(form);
@@ -128,7 +134,7 @@ impl Writer<'_> {
         place: Place,
         before: &[Effect],
         functions: &mut KernelFunctions,
-        text: &mut String,
+        text: &mut Template,
     ) {
         let depth = place.depth;
         let pad = "    ".repeat(depth);
@@ -225,7 +231,7 @@ impl Writer<'_> {
         effects: &[Effect],
         more: Option<headrace_transform::kernel::NodeId>,
         depth: usize,
-        text: &mut String,
+        text: &mut impl fmt::Write,
     ) {
         let pad = "    ".repeat(depth);
         for port in self.read_ports(effects, more) {
@@ -236,11 +242,16 @@ impl Writer<'_> {
     }
 
     /// Goes to a state; which function that is in is settled by [`super::steps`].
-    pub(super) fn go_to(&self, target: usize) -> String {
+    /// Lines but the first begin with `pad`.
+    pub(super) fn go_to(&self, target: usize, pad: &str) -> Template {
         match self.whole {
-            Some(states) if states.contains(&target) => format!("goto at_{target};"),
-            Some(_) => format!("s->state = {target};\ngoto full;"),
-            None => Hole::Go(target).to_string(),
+            Some(states) if states.contains(&target) => format!("goto at_{target};").into(),
+            Some(_) => format!("s->state = {target};\n{pad}goto full;").into(),
+            None => {
+                let mut text = Template::default();
+                text.leave(Hole::Go(target));
+                text
+            }
         }
     }
 
@@ -251,7 +262,7 @@ impl Writer<'_> {
         target: usize,
         before: &[Effect],
         functions: &mut KernelFunctions,
-        text: &mut String,
+        text: &mut Template,
     ) {
         let depth = place.depth;
         let way = (place.state, target);
@@ -317,7 +328,8 @@ impl Writer<'_> {
             let name = &port.name;
             let _ = writeln!(text, "{pad}{}", self.made(name, &format!("out_{name}"), &n.to_string()));
         }
-        let go = self.go_to(target).replace('\n', &format!("\n{pad}"));
-        let _ = writeln!(text, "{pad}{go}");
+        text.push_str(&pad);
+        text.append(self.go_to(target, &pad));
+        text.push_str("\n");
     }
 }

@@ -9,49 +9,16 @@
 use super::Writer;
 use super::state_form::{self, StateForm};
 use super::suspension_points::Stops;
+use super::template::{Hole, Template};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 /// States of a function: compilers take much longer for one with all of them.
 const STATES: usize = 24;
 
 /// One state in so many parts of samples, of those that the state is met in which most are, is often met.
 const OFTEN: usize = 6;
-
-/// What is left open in the text of a state until it is settled which function that stands in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hole {
-    /// Going to a state.
-    Go(usize),
-    /// The number of the state itself, as an expression.
-    Here(usize),
-}
-
-/// What encloses a hole in a text; it stands in no program.
-const ENDS: char = '\u{1}';
-
-impl fmt::Display for Hole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Hole::Go(target) => write!(f, "{ENDS}g{target}{ENDS}"),
-            Hole::Here(state) => write!(f, "{ENDS}h{state}{ENDS}"),
-        }
-    }
-}
-
-/// A text with its holes filled.
-pub(super) fn filled(text: &str, mut fill: impl FnMut(Hole) -> String) -> String {
-    let mut done = String::with_capacity(text.len());
-    for (at, part) in text.split(ENDS).enumerate() {
-        match (at % 2, part.split_at_checked(1)) {
-            (1, Some(("g", target))) => done.push_str(&fill(Hole::Go(target.parse().unwrap_or(0)))),
-            (1, Some(("h", state))) => done.push_str(&fill(Hole::Here(state.parse().unwrap_or(0)))),
-            _ => done.push_str(part),
-        }
-    }
-    done
-}
 
 /// Numbers of a table in C, in elements of 16 bits or, where that is not `wide`, as short as they may be.
 fn table(name: &str, numbers: &[usize], wide: bool) -> String {
@@ -131,7 +98,7 @@ impl Writer<'_> {
     /// that are seldom met, what they do; what comes with the functions are the states for which others stand there.
     pub(super) fn steps(
         &self,
-        blocks: &[String],
+        blocks: &[Template],
         forms: Vec<Option<StateForm>>,
         hot: &[bool],
         stops: &mut Stops,
@@ -155,13 +122,10 @@ impl Writer<'_> {
             for (at, alike) in classes.iter().enumerate() {
                 for &state in &alike.states {
                     (function[state], class[state], row[state]) = (alone.len() + number, at, rows.len());
-                    _ = filled(&blocks[state], |hole| {
-                        rows.extend(match hole {
-                            Hole::Go(target) => Some(target),
-                            Hole::Here(_) => None,
-                        });
-                        String::new()
-                    });
+                    rows.extend(blocks[state].holes().filter_map(|hole| match hole {
+                        Hole::Go(target) => Some(target),
+                        Hole::Here(_) => None,
+                    }));
                 }
             }
         }
@@ -209,7 +173,7 @@ impl Writer<'_> {
         &self,
         number: usize,
         states: &[usize],
-        blocks: &[String],
+        blocks: &[Template],
         function: &[usize],
         cold: bool,
         stops: &Stops,
@@ -222,7 +186,7 @@ impl Writer<'_> {
         for &at in states {
             let description = crate::c::scheduler::comment(&self.automaton.states[at].description);
             let case = if stops.begins[at] { format!("case {at}: ") } else { String::new() };
-            let block = filled(&blocks[at], |hole| match hole {
+            let block = blocks[at].filled(|hole| match hole {
                 Hole::Here(state) => state.to_string(),
                 Hole::Go(target) if function[target] == number => format!("goto at_{target};"),
                 Hole::Go(target) => format!("{{ s->state = {target}; goto other; }}"),
@@ -250,30 +214,13 @@ impl Writer<'_> {
 }
 
 /// The text of a state that goes on by numbers in a row of a table.
-fn going_by_row(block: &str) -> String {
+fn going_by_row(block: &Template) -> String {
     let mut n = 0;
-    filled(block, |hole| match hole {
+    block.filled(|hole| match hole {
         Hole::Here(_) => "at".to_owned(),
         Hole::Go(_) => {
             n += 1;
             format!("{{\nat = next[{}];\ngoto moved;\n}}", n - 1)
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn holes_are_filled_in_the_order_of_the_text() {
-        let text = format!("a {} b = {};{{{}}}", Hole::Go(12), Hole::Here(3), Hole::Go(7));
-        let mut met = Vec::new();
-        let filled = filled(&text, |hole| {
-            met.push(hole);
-            met.len().to_string()
-        });
-        assert_eq!(filled, "a 1 b = 2;{3}");
-        assert_eq!(met, [Hole::Go(12), Hole::Here(3), Hole::Go(7)]);
-    }
 }

@@ -5,6 +5,7 @@
 //! processor knows best.
 
 use super::loop_frame::CFunction;
+use super::machine::Needs;
 use super::prelude::prelude;
 use super::scalar::{element_type, tables};
 use super::{LoopNames, Names};
@@ -55,11 +56,11 @@ fn iterations_of(body: &Loop) -> u64 {
 }
 
 /// A source text whose `double headrace_trial(void)` returns the nanoseconds of an iteration, the least of many runs;
-/// -1 where `supported` is false. The function has been printed with [`ON_TRIAL`].
-pub fn trial(body: &Loop, printed: &CFunction, supported: &str) -> String {
-    let n_iterations = iterations_of(body);
+/// -1 where a processor does not have what it needs. The function has been printed with [`ON_TRIAL`].
+pub fn trial(body: &Loop, printed: &CFunction, needs: &Needs) -> String {
+    let (n_iterations, supported) = (iterations_of(body), needs.condition());
     let mut text = format!("#define _POSIX_C_SOURCE 199309L\n#include <time.h>\n{}", prelude());
-    printed.support.iter().for_each(|needed| text.push_str(needed));
+    printed.support.iter().for_each(|needed| text.push_str(needed.text()));
     text.push_str("struct s {\n");
     for object in &body.objects {
         let _ = writeln!(text, "    {} {}[{}];", element_type(object.width), object.name, object.length);

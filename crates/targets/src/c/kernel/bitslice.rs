@@ -7,7 +7,7 @@
 
 use super::bits::{Bits, Outside, Source};
 use super::lanes::{constants, mixed_into};
-use super::loop_frame::{CFunction, LoopNames, OPERATION, frame};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, Support, frame};
 use super::machine::{Machine, attribute};
 use super::outlined_circuit::{Rolled, place_of_word};
 use super::translation_validation::{bits_agree, of_circuits};
@@ -69,9 +69,9 @@ impl Printer<'_> {
         let bits = self.machine.vector_bits;
         let mut support = Vec::new();
         if self.machine.ternary {
-            support.push("#include <immintrin.h>\n".to_owned());
+            support.push(Support::of_all("#include <immintrin.h>\n"));
         }
-        support.extend([vector_support(bits, LANE), transposition(self.machine)]);
+        support.extend([vector_support(bits, LANE), transposition(self.machine)].map(Support::of_all));
         let mut before = String::new();
         let mut once = String::new();
         self.masks(&mut once);

@@ -7,7 +7,7 @@
 
 use super::expression::literal;
 use super::lanes::lanes;
-use super::loop_frame::{CFunction, LoopNames};
+use super::loop_frame::{CFunction, LoopNames, Support};
 use super::machine::{Machine, attribute};
 use super::scalar::element_type;
 use super::sequential::sequential;
@@ -40,7 +40,7 @@ pub fn with_sums(
     let (body, costs) = (&split.independent, &machine.costs.blocks);
     let first = &first.clone().shown_by(EVIDENCE.iter().cloned());
     let mut made = CFunction { name: names.function.to_owned(), ..first.clone() };
-    made.support.push("#include <immintrin.h>\n".to_owned());
+    made.support.push(Support::of_all("#include <immintrin.h>\n"));
     let mut text = Around::default();
     let period = split.running.first().and_then(|one| one.period.as_ref());
     for (k, running) in split.running.iter().enumerate() {

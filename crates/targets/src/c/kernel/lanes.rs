@@ -22,7 +22,7 @@ use self::interleave::TOGETHER;
 use self::statements::Computed;
 use self::ternary::Ternary;
 use super::expression::{Expressions, literal, word_type};
-use super::loop_frame::{CFunction, LoopNames, OPERATION, frame};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, Support, frame};
 use super::machine::Machine;
 use super::rows::Rows;
 use super::translation_validation::LANES;
@@ -180,7 +180,7 @@ struct Printer<'a> {
     rotations: FxHashMap<(NodeId, u32), String>,
     /// Tables that are tables of nibbles.
     nibbles: FxHashMap<TableId, NibbleTables>,
-    support: Vec<String>,
+    support: Vec<Support>,
     text: String,
     /// While values are computed, the statements for them, which may be put into another order.
     computed: Computed,
@@ -244,9 +244,13 @@ impl<'a> Printer<'a> {
         inputs.collect()
     }
 
-    fn support(&mut self, text: String) {
-        if !self.support.contains(&text) {
-            self.support.push(text);
+    fn support(&mut self, text: impl Into<String>) {
+        self.needs(Support::of_all(text));
+    }
+
+    fn needs(&mut self, support: Support) {
+        if !self.support.contains(&support) {
+            self.support.push(support);
         }
     }
 

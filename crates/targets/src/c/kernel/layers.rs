@@ -5,7 +5,7 @@
 //! are chosen, so no address depends on a value; permutations are one instruction each, and so is a linear map of all
 //! bytes.
 
-use super::loop_frame::{CFunction, LoopNames, OPERATION, counter_bounds, counter_ends, head};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, Support, counter_bounds, counter_ends, head};
 use super::machine::Machine;
 use super::words::NotApplicable;
 use headrace_boolean::byte_permute::AffineByte;
@@ -99,7 +99,7 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     let _ = write!(text, "  }}\n{ends}");
     text.push_str(&counter_ends(body, names.names));
     text.push_str("}\n");
-    let support = vec![SUPPORT.to_owned()];
+    let support = vec![Support::of_all(SUPPORT)];
     Ok(CFunction { name: names.function.to_owned(), support, text, cycles, size, evidence: EVIDENCE.to_vec() })
 }
 

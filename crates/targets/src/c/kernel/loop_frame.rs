@@ -12,14 +12,43 @@ use headrace_transform::kernel::{Carried, Carry, Counter, Effect, Evidence, Loop
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
+/// Definitions that must stand once above functions which use them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Support {
+    text: String,
+    is_own: bool,
+}
+
+impl Support {
+    /// Those that any function may use: they are the same wherever they stand.
+    pub fn of_all(text: impl Into<String>) -> Support {
+        Support { text: text.into(), is_own: false }
+    }
+
+    /// Those that are called after tables of one loop.
+    pub fn of_loop(text: impl Into<String>) -> Support {
+        Support { text: text.into(), is_own: true }
+    }
+
+    /// The definitions.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether they are called after tables of one loop.
+    pub fn is_of_loop(&self) -> bool {
+        self.is_own
+    }
+}
+
 /// A printed function: `static void NAME(STATE *s, const T *in0, …, U *out0, …, size_t iterations)`. Pointers stand for
 /// the ports of which an iteration consumes or produces tokens, in order; input and output do not overlap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CFunction {
     /// Its name.
     pub name: String,
-    /// Texts that must stand once above it, in this order, after [`super::prelude`] and the tables.
-    pub support: Vec<String>,
+    /// What must stand once above it, in this order, after [`super::prelude`] and the tables.
+    pub support: Vec<Support>,
     /// The function.
     pub text: String,
     /// Cycles that an iteration takes, estimated: good for comparing, not for promising.

@@ -53,8 +53,37 @@ pub fn attribute(machine: &Machine) -> String {
 /// Features that not every compiler has a name for: register (0 is EBX, 1 is ECX) and bit of leaf 7 of `cpuid`.
 const BY_CPUID: &[(&str, u32, u32)] = &[("sha", 0, 29), ("vaes", 1, 9)];
 
+/// What a processor must have before a function is called.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Needs {
+    /// Nothing: the function stands outside of what is for one architecture.
+    Nothing,
+    /// These features, if there are some, of the architecture that it is for.
+    Features(Vec<String>),
+}
+
+impl Needs {
+    /// These features.
+    pub fn of<'a>(features: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a + ?Sized)>) -> Needs {
+        Needs::Features(features.into_iter().map(|feature| feature.as_ref().to_owned()).collect())
+    }
+
+    /// The features.
+    pub fn features(&self) -> &[String] {
+        match self {
+            Needs::Nothing => &[],
+            Needs::Features(features) => features,
+        }
+    }
+
+    /// The same as a condition of C; it needs [`super::prelude`].
+    pub fn condition(&self) -> String {
+        supported(self.features())
+    }
+}
+
 /// A condition of C that is true where the processor has all features; it needs [`super::prelude`].
-pub fn supported<'a>(features: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>) -> String {
+fn supported<'a>(features: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>) -> String {
     let conditions: Vec<String> = features
         .into_iter()
         .map(|feature| {

@@ -2,6 +2,7 @@
 //! the first iteration and left behind the last, and one iteration as a loop of its own.
 
 use super::loop_frame::{CFunction, LoopNames, counter_bounds, counter_ends, delay_ends};
+use super::machine::Needs;
 use super::scalar::element_type;
 use super::words::{Layout, NotApplicable};
 use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
@@ -17,8 +18,10 @@ pub struct Many {
     pub function: CFunction,
     /// Messages at once.
     pub lanes: usize,
-    /// When it can be called, as a condition of C.
-    pub supported: String,
+    /// What tells it from the other ways to run the loop: the end of its name.
+    pub way: String,
+    /// Where it can be called.
+    pub needs: Needs,
 }
 
 impl Many {

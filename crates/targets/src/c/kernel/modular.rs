@@ -11,7 +11,9 @@
 //! bits. Limbs are not fully carried in between. Groups that are not full begin with lanes that stay 0. Nothing but the
 //! number of blocks decides what is done.
 
-use super::loop_frame::{CFunction, LoopNames, counter_bounds, counter_ends, delay_ends, head, last_iteration};
+use super::loop_frame::{
+    CFunction, LoopNames, Support, counter_bounds, counter_ends, delay_ends, head, last_iteration,
+};
 use super::machine::{Machine, attribute};
 use super::scalar::element_type;
 use super::words::NotApplicable;
@@ -63,7 +65,7 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     let object = &body.objects[recurrence.state.0 as usize];
     let (n, width) = (object.length, object.width);
     let (from, to) = (limbs.taken(n), limbs.given(n));
-    let mut support = vec![limbs.arithmetic(), limbs.serial(), from.text, to.text];
+    let mut support = [limbs.arithmetic(), limbs.serial(), from.text, to.text].map(Support::of_all).to_vec();
     let mut text = head(body, Some(machine), names);
     text.push_str("  if (iterations == 0) return;\n");
     if body.carried.iter().any(|one| one.carry == Carry::Delay) {
@@ -87,7 +89,7 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
                 "  if (n_ < {LEAST_BLOCKS})\n    {serial}\n  else\n    {}(x_, r_, in{}, n_);",
                 lanes.name, recurrence.port
             );
-            support.push(lanes.text);
+            support.push(Support::of_all(lanes.text));
         }
         None => {
             let _ = writeln!(text, "  {serial}");

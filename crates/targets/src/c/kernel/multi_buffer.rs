@@ -40,14 +40,18 @@ pub fn many(
     let alone = one.and_then(Result::ok).map_or(alone, |one| alone.min(one.function.cycles));
     for machine in machine::for_every_loop() {
         for n_groups in 1..=2 {
-            let function = format!("{}_{}x{n_groups}", names.function, machine.name);
-            ways.extend(many_lanes(body, machine, n_groups, &LoopNames { function: &function, ..*names }));
+            let way = format!("{}x{n_groups}", machine.name);
+            let function = format!("{}_{way}", names.function);
+            let made = many_lanes(body, machine, n_groups, &LoopNames { function: &function, ..*names });
+            ways.extend(made.map(|made| Many { way, ..made }));
         }
     }
     for &(bits, registers) in REGISTERS {
         let Some(body) = selected else { continue };
-        let function = format!("{}_{bits}x{registers}", names.function);
-        ways.extend(many_blocks(body, descriptions, bits, registers, &LoopNames { function: &function, ..*names }));
+        let way = format!("{bits}x{registers}");
+        let function = format!("{}_{way}", names.function);
+        let made = many_blocks(body, descriptions, bits, registers, &LoopNames { function: &function, ..*names });
+        ways.extend(made.map(|made| Many { way, ..made }));
     }
     ways.sort_by(|a, b| (a.function.cycles / a.lanes as f64).total_cmp(&(b.function.cycles / b.lanes as f64)));
     // One that takes more for each message is only worth its text where it takes fewer messages.

@@ -11,7 +11,7 @@
 //! right one, is settled and proved by [`carryless`].
 
 use super::blocks::Statement;
-use super::loop_frame::{CFunction, LoopNames, OPERATION};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, Support};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::stitched;
@@ -201,7 +201,7 @@ pub fn recurrence(
     text.push_str(&over_blocks(&split.recurrence, body, &plan, bits, names, &attribute));
     let mut supports = first.support.clone();
     for bits in BTreeSet::from([128, bits]) {
-        supports.push(support(bits));
+        supports.push(Support::of_all(support(bits)));
     }
     let mut size = first.size + size_of(&plan);
     let mut evidence = EVIDENCE.to_vec();
@@ -294,7 +294,7 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     let cycles = usual_costs().products(plan.multiply.n_multiplications(), 128);
     let (name, evidence) = (function.to_owned(), EVIDENCE.to_vec());
     let size = size_of(&plan);
-    Ok((CFunction { name, support: vec![support(128)], text, cycles, size, evidence }, features))
+    Ok((CFunction { name, support: vec![Support::of_all(support(128))], text, cycles, size, evidence }, features))
 }
 
 /// An element of which a byte is a part, and its width.
@@ -451,7 +451,7 @@ pub(super) struct Group {
     /// Features that they need, by their names for compilers.
     pub features: BTreeSet<String>,
     /// Definitions that they use.
-    pub support: Vec<String>,
+    pub support: Vec<Support>,
 }
 
 /// The sum of products of [`REGISTERS`] registers of blocks, which are read from `read` on: as [`group`] in a loop, with
@@ -520,7 +520,7 @@ pub(super) fn group_beside(
     );
     let mut after = String::new();
     store_state(body, recurrence, names, &mut after);
-    let support = BTreeSet::from([128, bits]).into_iter().map(support).collect();
+    let support = BTreeSet::from([128, bits]).into_iter().map(|bits| Support::of_all(support(bits))).collect();
     Ok(Group { before, statements, after, features: features(bits), support })
 }
 

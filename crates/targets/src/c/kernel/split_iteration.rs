@@ -44,14 +44,12 @@ pub fn split(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunct
         let initial = if one.fold == Fold::And { literal_ones(split.pieces.produces[one.port].1) } else { "0".into() };
         let _ = writeln!(text, "  {ty} {name}[{CHUNK}], {name}all = {initial};");
     }
-    let arguments = |ports: &[(u64, u32)], letter: &str, at: &str, factor: &dyn Fn(usize) -> u64| {
+    let arguments = |ports: &[(u64, u32)], letter: &str, at: &dyn Fn(u64) -> String| {
         let used = ports.iter().enumerate().filter(|(_, port)| port.0 > 0);
-        used.map(|(port, _)| format!(", {letter}{port}{}", at.replace('#', &factor(port).to_string())))
-            .collect::<String>()
+        used.map(|(port, &(tokens, _))| format!(", {letter}{port}{}", at(tokens))).collect::<String>()
     };
-    let whole = |_: usize| 0;
-    let all_of =
-        |body: &Loop| arguments(&body.consumes, "in", "", &whole) + &arguments(&body.produces, "out", "", &whole);
+    let whole = |_: u64| String::new();
+    let all_of = |body: &Loop| arguments(&body.consumes, "in", &whole) + &arguments(&body.produces, "out", &whole);
     if split.folded.is_empty() {
         let _ = writeln!(text, "  {pieces_name}(s{}, iterations * {});", all_of(&split.pieces), split.per_iteration);
     } else {
@@ -61,9 +59,9 @@ pub fn split(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunct
             split.per_iteration
         );
         let n_outputs = body.produces.len();
-        let inputs = arguments(&split.pieces.consumes, "in", " + at_ * #", &|port| split.pieces.consumes[port].0);
-        let outputs =
-            arguments(&split.pieces.produces[..n_outputs], "out", " + at_ * #", &|port| split.pieces.produces[port].0);
+        let piece = |tokens: u64| format!(" + at_ * {tokens}");
+        let inputs = arguments(&split.pieces.consumes, "in", &piece);
+        let outputs = arguments(&split.pieces.produces[..n_outputs], "out", &piece);
         let parts: String = split.folded.iter().map(|one| format!(", {}", part_name(one.port))).collect();
         let _ = writeln!(text, "    {pieces_name}(s{inputs}{outputs}{parts}, n_);");
         for one in &split.folded {

@@ -19,7 +19,7 @@ mod support;
 pub(super) use multi_buffer::many_blocks;
 
 use super::Names;
-use super::loop_frame::{CFunction, LoopNames, OPERATION, counted_at_once, counter_start, element_of_its_own};
+use super::loop_frame::{CFunction, LoopNames, OPERATION, Support, counted_at_once, counter_start, element_of_its_own};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
@@ -250,10 +250,10 @@ impl<'a> Printer<'a> {
     }
 
     /// The definitions that the text uses.
-    fn support(&self) -> Vec<String> {
+    fn support(&self) -> Vec<Support> {
         let clear_upper = self.has_legacy().then(|| CLEAR_UPPER.to_owned());
         let tied = self.beside.map(|_| TIED.to_owned());
-        [support(self.bits)].into_iter().chain(clear_upper).chain(tied).collect()
+        [support(self.bits)].into_iter().chain(clear_upper).chain(tied).map(Support::of_all).collect()
     }
 
     /// Registers that keep the machine busy while each waits for its result. More would not make it faster: they fill
@@ -330,11 +330,9 @@ impl<'a> Printer<'a> {
             text.push_str(&counter_start(body, n, self.names.names));
             let _ = writeln!(text, "  const u128 end{n}_ = c{n}_ + (u128){}u * iterations;", counter.step);
             if self.counted(n) {
-                let mut steps = String::new();
-                for i in 0..self.iterations() as u128 {
-                    let _ = write!(steps, "{}u,0,", i * counter.step);
-                }
-                let _ = writeln!(text, "  static const uint64_t steps{n}_[] = {{{}}};", steps.trim_end_matches(','));
+                let steps = (0..self.iterations() as u128).map(|i| format!("{}u,0", i * counter.step));
+                let steps: Vec<String> = steps.collect();
+                let _ = writeln!(text, "  static const uint64_t steps{n}_[] = {{{}}};", steps.join(","));
                 let _ = writeln!(text, "  const HR_V{bits} spread{n}_ = HR_LOAD{bits}(steps{n}_);");
                 let _ = writeln!(
                     text,

@@ -3,7 +3,7 @@
 //! the iterations of one message go one by one.
 
 use super::super::loop_frame::{CFunction, LoopNames, OPERATION};
-use super::super::machine::{of_width, supported, usual_costs};
+use super::super::machine::{Needs, of_width, usual_costs};
 use super::super::messages::{Gathered, Many, head, leftovers};
 use super::super::words::NotApplicable;
 use super::invariants::Once;
@@ -51,7 +51,8 @@ pub(in crate::c::kernel) fn many_blocks(
         size: OPERATION * plan.live.iter().filter(|live| **live).count() * registers,
         evidence: vec![MANY],
     };
-    Ok(Many { function, lanes: registers * bits as usize / 128, supported: supported(&features) })
+    let lanes = registers * bits as usize / 128;
+    Ok(Many { way: String::new(), function, lanes, needs: Needs::of(&features) })
 }
 
 /// What blocks of several messages are held to.

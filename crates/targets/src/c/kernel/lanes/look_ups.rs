@@ -65,7 +65,7 @@ impl Printer<'_> {
         let gathers = self.machine.gather && stored == format!("uint{lane}_t") && matches!(lane, 32 | 64);
         if gathers && length < 1 << 30 {
             let (kind, raw) = (self.raw_type(), if lane == 64 { "long long" } else { "int" });
-            self.support("#include <immintrin.h>\n".into());
+            self.support("#include <immintrin.h>\n");
             return Ok(match bits {
                 512 => {
                     format!("({v})_mm512_i{lane}gather_epi{lane}(({kind}){at}, (const void *)({array}), {})", lane / 8)
@@ -77,7 +77,7 @@ impl Printer<'_> {
             });
         }
         if self.is_permuted(length, width) {
-            self.support("#include <immintrin.h>\n".into());
+            self.support("#include <immintrin.h>\n");
             let quarter = |n: usize| match length.saturating_sub(64 * n) {
                 0 => "_mm512_setzero_si512()".to_owned(),
                 64.. => format!("_mm512_loadu_si512((const uint8_t *)({array}) + {})", 64 * n),
@@ -96,7 +96,7 @@ impl Printer<'_> {
                 return Ok(format!("({v}){low}"));
             }
             if length == 256 {
-                self.support(CHOOSE.into());
+                self.support(CHOOSE);
                 return Ok(format!("({v})HR_CHOOSE_512({lowest}, {array}, {name})"));
             }
             let high = format!("_mm512_permutex2var_epi8({}, {name}, {})", quarter(2), quarter(3));
@@ -128,8 +128,8 @@ impl Printer<'_> {
         if self.machine.vector_bits != 512 {
             return self.shuffled_bytes(Some(table), &array, self.words.graph.table(table).elements.len(), &at);
         }
-        self.support("#include <immintrin.h>\n".into());
-        self.support(CHOOSE.into());
+        self.support("#include <immintrin.h>\n");
+        self.support(CHOOSE);
         let name = self.computed.index("__m512i", &format!("(__m512i){at}"), &at);
         format!("({v})HR_CHOOSE_512(~0ull, {array}, {name})")
     }
@@ -137,7 +137,7 @@ impl Printer<'_> {
     /// The affine map that a table is of every byte of a vector, and its constant, which bytes that are zero become.
     pub(super) fn mapped(&mut self, table: TableId, index: NodeId) -> (String, u8) {
         let AffineByte { matrix, constant } = self.affine(table).unwrap_or(AffineByte::IDENTITY);
-        self.support("#include <immintrin.h>\n".into());
+        self.support("#include <immintrin.h>\n");
         let (x, of_bits) = (self.vector(index), format!("_mm512_set1_epi64((long long){matrix:#018x}ull)"));
         (format!("({})_mm512_gf2p8affine_epi64_epi8((__m512i){x}, {of_bits}, {constant})", self.v()), constant)
     }

@@ -2,7 +2,7 @@
 
 use super::super::CFunction;
 use super::super::loop_frame::{LoopNames, OPERATION};
-use super::super::machine::{Machine, attribute, supported};
+use super::super::machine::{Machine, Needs, attribute};
 use super::super::messages::{Gathered, Held, Many, OneIteration, head, leftovers};
 use super::super::translation_validation::MANY_LANES;
 use super::super::vectors::{behind, load_words, store_words, vector_support};
@@ -195,7 +195,7 @@ fn print(
     let name = names.function.to_owned();
     let size = OPERATION * printer.reachable().len() * n_groups as usize;
     let function = CFunction { name, support: printer.support, text, cycles, size, evidence: MANY_LANES.to_vec() };
-    Ok(Many { function, lanes, supported: supported(&machine.features) })
+    Ok(Many { way: String::new(), function, lanes, needs: Needs::of(&machine.features) })
 }
 
 impl Printer<'_> {

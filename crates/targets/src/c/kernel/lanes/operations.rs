@@ -110,7 +110,7 @@ impl Printer<'_> {
     }
 
     pub(super) fn instruction(&mut self, name: &str, operands: &str) -> String {
-        self.support("#include <immintrin.h>\n".into());
+        self.support("#include <immintrin.h>\n");
         let bits = if self.machine.vector_bits == 128 { String::new() } else { self.machine.vector_bits.to_string() };
         format!("({})_mm{bits}_{name}_epi{}({operands})", self.v(), self.lane())
     }

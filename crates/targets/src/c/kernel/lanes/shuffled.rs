@@ -6,6 +6,7 @@
 
 use super::super::machine::{Machine, attribute};
 use super::Printer;
+use crate::c::kernel::Support;
 use headrace_boolean::nibble_tables::{NibbleTables, Nibbles};
 use headrace_boolean::truth_table::Table;
 use headrace_machines::cost_model::Elements;
@@ -65,17 +66,17 @@ impl Printer<'_> {
     pub(super) fn shuffled_bytes(&mut self, table: Option<TableId>, array: &str, length: usize, index: &str) -> String {
         if self.machine.vector_bits != BITS {
             let name = format!("hr_choose_{length}_{}", self.machine.name);
-            self.support("#include <arm_neon.h>\n".into());
+            self.support("#include <arm_neon.h>\n");
             self.support(of_registers(length, &name));
             return format!("({}){name}((const uint8_t *)({array}), (uint8x16_t){index})", self.v());
         }
-        self.support("#include <immintrin.h>\n".into());
+        self.support("#include <immintrin.h>\n");
         let nibbles = table.and_then(|table| self.nibbles.get(&table));
         let call = match nibbles {
             Some(tables) => {
                 let name = format!("{array}_{}", self.machine.name);
                 let text = of_nibbles(tables, self.machine, &name);
-                self.support(text);
+                self.needs(Support::of_loop(text));
                 format!("{name}((__m{BITS}i){index})")
             }
             None => {

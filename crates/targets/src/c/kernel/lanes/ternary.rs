@@ -110,7 +110,7 @@ impl Printer<'_> {
         let text = gate_text(&gate, self.machine, self.lane(), &|operand| operands[&operand].clone());
         let name = format!("t{}_", signal.index());
         let v = self.v();
-        self.support("#include <immintrin.h>\n".into());
+        self.support("#include <immintrin.h>\n");
         self.computed.gate(&v, &name, &text, operands.into_values().collect());
         known.insert(signal, name.clone());
         name

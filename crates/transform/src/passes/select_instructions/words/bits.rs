@@ -1,4 +1,4 @@
-//! Where the bits of a value come from.
+//! Bit provenance: where the bits of a value come from.
 
 use crate::kernel::{Graph, NodeId, Op};
 

@@ -1,4 +1,4 @@
-//! Bitwise functions of a few words, by their truth tables.
+//! Technology mapping of bitwise functions: those of a few words, by their truth tables.
 
 use crate::kernel::graph::mask;
 use crate::kernel::{Graph, NodeId, Op};

@@ -1,4 +1,4 @@
-//! What an instruction does with words, as a pattern.
+//! Patterns of instruction selection: what an instruction does with words.
 
 use super::super::Meaning;
 use super::bits::{Bit, bits};

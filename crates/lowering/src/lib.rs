@@ -74,6 +74,8 @@ pub struct Options {
     /// Loops also run on vector registers, where a machine is found to have them and its instructions: for languages that can
     /// ask for that and have names for these.
     pub vectors: bool,
+    /// Loops of automata also run on arrays of the caller ([`headrace_program::Interface::streams`]).
+    pub streams: bool,
 }
 
 /// Iterations that run side by side, in vectors where a language or its compiler has them.
@@ -101,6 +103,11 @@ impl Options {
         Self { vectors: true, ..self }
     }
 
+    /// The same with loops on arrays of the caller.
+    pub const fn with_streams(self) -> Self {
+        Self { streams: true, ..self }
+    }
+
     /// With so many tokens at ports at least, and iterations side by side.
     pub const fn of(boundary_tokens: u32, lanes: Lanes) -> Self {
         Self {
@@ -111,6 +118,7 @@ impl Options {
             most_values: None,
             factor_rotations: false,
             vectors: false,
+            streams: false,
         }
     }
 }
@@ -125,6 +133,7 @@ impl Default for Options {
             most_values: None,
             factor_rotations: false,
             vectors: false,
+            streams: false,
         }
     }
 }

@@ -196,6 +196,7 @@ impl Function {
 /// | `write` of an input | the context; tokens; their number, as `U32` | `U32`: how many it took |
 /// | `read` of an output | the context; room for tokens; for how many, as `U32` | `U32`: how many there were |
 /// | `waiting` of an output | the context | `U32`: how many wait |
+/// | a stream | the context; tokens; their number; and where it makes tokens: room; for how many; all numbers `U32` | `U64`: how many it took, and in the upper 32 bits how many it made |
 /// | `lacks_room` | the context, after a run | `Bool`: an action that is enabled waits for room |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
@@ -211,6 +212,21 @@ pub struct Interface {
     pub inputs: Vec<Input>,
     /// For each output port of the network.
     pub outputs: Vec<Output>,
+    /// Functions that work on arrays of the caller, for some inputs of bytes, at most one each.
+    pub streams: Vec<Stream>,
+}
+
+/// A function that takes tokens of an input where the caller has them, and puts tokens of an output where the caller has room,
+/// as far as control stands where that can be done and nothing waits in between: any number of them, none if not. What it did is
+/// over, as if the tokens had been written, the network had run, and tokens had been read. The arrays do not overlap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// Position among the inputs.
+    pub input: usize,
+    /// Position among the outputs, where tokens are made.
+    pub output: Option<usize>,
+    /// The function.
+    pub function: FunctionId,
 }
 
 impl Interface {

@@ -22,6 +22,7 @@
 //! | `registers` | the instructions of these by name |
 //! | `lanes`, `lane_pieces` | iterations side by side |
 //! | `states` | decisions, and which state is next |
+//! | `streams` | loops on the arrays of the caller |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod blocks;
@@ -37,6 +38,7 @@ mod products;
 mod registers;
 mod residues;
 mod states;
+mod streams;
 mod value;
 mod wide;
 
@@ -85,6 +87,8 @@ struct Fused<'a> {
     vectors: bool,
     /// Fields of the context for slots of words of 32 bits and of 64, and how many elements of them are used.
     slots: RefCell<[Option<(u32, u32)>; 2]>,
+    /// What runs the loops: by the number of a state and of a loop of it.
+    runs: RefCell<Vec<(usize, usize, loops::Run)>>,
     /// The first thing that programs do not have.
     refused: RefCell<Option<Reason>>,
 }
@@ -168,6 +172,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
         nests_rotations: options.factor_rotations,
         vectors: options.vectors,
         slots: RefCell::default(),
+        runs: RefCell::default(),
         refused,
     };
     fused.rooms = fused.room_functions(&mut building);
@@ -189,7 +194,8 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     if !building.diagnostics.is_empty() {
         return Err("its boundary cannot be lowered".to_owned());
     }
-    let interface = Interface { context: fused.fields.context, init, run, lacks_room, inputs, outputs };
+    let streams = if options.streams { fused.streams(&mut building, &mut functions) } else { Vec::new() };
+    let interface = Interface { context: fused.fields.context, init, run, lacks_room, inputs, outputs, streams };
     Ok(building.module(network, interface))
 }
 

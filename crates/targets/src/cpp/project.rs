@@ -14,7 +14,7 @@ use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(8192, COMPILED_LANES).with_vectors();
+const LOWERING: Lowering = Lowering::of(8192, COMPILED_LANES).with_vectors().with_streams();
 
 /// The headers that projects ship with.
 const SUPPORT: &str = include_str!("../../../../runtime/cpp/support.hpp");

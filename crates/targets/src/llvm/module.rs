@@ -25,6 +25,7 @@ pub(super) fn outside(interface: &Interface) -> Vec<FunctionId> {
     let mut ids = vec![interface.run, interface.lacks_room];
     ids.extend(interface.inputs.iter().map(|port| port.write));
     ids.extend(interface.outputs.iter().flat_map(|port| [port.read, port.waiting]));
+    ids.extend(interface.streams.iter().map(|stream| stream.function));
     ids
 }
 

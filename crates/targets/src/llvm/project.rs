@@ -17,7 +17,8 @@ use headrace_program::{Function, Module};
 use headrace_source::Diagnostic;
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(4096, COMPILED_LANES).in_place().with_nested_rotations().with_vectors();
+const LOWERING: Lowering =
+    Lowering::of(4096, COMPILED_LANES).in_place().with_nested_rotations().with_vectors().with_streams();
 
 /// Architectures that modules of their own are printed for, where functions need their features.
 const ARCHITECTURES: [&str; 1] = ["x86_64"];

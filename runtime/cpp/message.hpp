@@ -451,10 +451,6 @@ private:
         if (!from.exists() || input.size() < LONG || !is_apart) {
             return;
         }
-        sure(network_.run(), Reason::stuck);
-        if (streams && !out.is_full()) {
-            out.used += network_.get(to, out.left());
-        }
         for (std::uint64_t moved = 1; moved != 0;) {
             moved = network_.stream(from.port, input, to, streams ? out.left() : std::span<std::uint8_t>{});
             input = input.subspan(static_cast<std::uint32_t>(moved));

@@ -60,8 +60,8 @@ pub(crate) trait Network {
     fn get(&mut self, port: usize, bytes: &mut [u8]) -> usize;
     /// Takes one token from an output.
     fn get_word(&mut self, port: usize) -> Option<u32>;
-    /// Takes bytes of an input and puts bytes of an output where these are wanted, without copies, as far as it can after a run:
-    /// says how many it took and how many it put.
+    /// Fires, takes bytes of an input and puts bytes of an output where these are wanted, without copies: says how many it took and
+    /// how many it put; none where that cannot be done.
     fn stream(&mut self, _input: usize, _bytes: &[u8], _output: usize, _room: &mut [u8]) -> (usize, usize) {
         (0, 0)
     }
@@ -233,7 +233,7 @@ impl<N: Network> Flow<'_, N> {
     /// Moves `n_bytes` of input in, and output that streams out, until all is taken and nothing moves any more.
     fn pump(&mut self, n_bytes: usize, text: &mut impl Text) -> Result<()> {
         let streams = self.streams();
-        let (mut sent, _) = self.straight(n_bytes, streams, text)?;
+        let (mut sent, _) = self.straight(n_bytes, streams, text);
         loop {
             let mut moved = 0;
             if let Some(port) = &self.operation.strings[INPUT] {
@@ -262,17 +262,13 @@ impl<N: Network> Flow<'_, N> {
 
     /// Moves input that lies apart from output through the network without copies, as far as that goes: how much went in, and how
     /// much came out.
-    fn straight(&mut self, n_bytes: usize, streams: bool, text: &mut impl Text) -> Result<(usize, usize)> {
+    fn straight(&mut self, n_bytes: usize, streams: bool, text: &mut impl Text) -> (usize, usize) {
         let (mut sent, mut got) = (0, 0);
-        let Some(input) = self.operation.strings[INPUT].as_ref().map(|input| input.port) else { return Ok((0, 0)) };
-        if n_bytes < LONG || text.apart().is_none() {
-            return Ok((0, 0));
+        let Some(input) = self.operation.strings[INPUT].as_ref().map(|input| input.port) else { return (0, 0) };
+        if n_bytes < LONG {
+            return (0, 0);
         }
         let output = self.operation.strings[OUTPUT].as_ref().filter(|_| streams).map_or(NO_PORT, |output| output.port);
-        sure(self.network.run(), Error::Stuck)?;
-        if output != NO_PORT {
-            got += self.receive(output, text);
-        }
         while let Some((rest, room)) = text.apart() {
             let rest = &rest[..rest.len().min(n_bytes - sent)];
             let (taken, made) = match output {
@@ -287,7 +283,7 @@ impl<N: Network> Flow<'_, N> {
                 break;
             }
         }
-        Ok((sent, got))
+        (sent, got)
     }
 
     /// Moves as much of `n_bytes` of input in as there is room for.
@@ -571,7 +567,7 @@ impl<N: Network> Flow<'_, N> {
         let (Some(from), Some(to)) = (&operation.strings[INPUT], &operation.strings[OUTPUT]) else {
             return Err(Error::Stuck);
         };
-        let (mut sent, mut got) = self.straight(n_bytes, true, text)?;
+        let (mut sent, mut got) = self.straight(n_bytes, true, text);
         while got < n_bytes {
             let n_in = self.send(from.port, n_bytes - sent, text);
             sure(self.network.run(), Error::Stuck)?;

@@ -75,7 +75,18 @@ pub struct Options {
     /// ask for that and have names for these.
     pub vectors: bool,
     /// Loops of automata also run on arrays of the caller ([`headrace_program::Interface::streams`]).
-    pub streams: bool,
+    pub streams: Streams,
+}
+
+/// Which loops also run on arrays of the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// None.
+    None,
+    /// Those that run on vector registers: to the others, copies make little difference.
+    Fast,
+    /// All.
+    All,
 }
 
 /// Iterations that run side by side, in vectors where a language or its compiler has them.
@@ -104,8 +115,8 @@ impl Options {
     }
 
     /// The same with loops on arrays of the caller.
-    pub const fn with_streams(self) -> Self {
-        Self { streams: true, ..self }
+    pub const fn with_streams(self, streams: Streams) -> Self {
+        Self { streams, ..self }
     }
 
     /// With so many tokens at ports at least, and iterations side by side.
@@ -118,7 +129,7 @@ impl Options {
             most_values: None,
             factor_rotations: false,
             vectors: false,
-            streams: false,
+            streams: Streams::None,
         }
     }
 }
@@ -133,7 +144,7 @@ impl Default for Options {
             most_values: None,
             factor_rotations: false,
             vectors: false,
-            streams: false,
+            streams: Streams::None,
         }
     }
 }

@@ -216,8 +216,8 @@ pub struct Interface {
     pub streams: Vec<Stream>,
 }
 
-/// A function that takes tokens of an input where the caller has them, and puts tokens of an output where the caller has room,
-/// as far as control stands where that can be done and nothing waits in between: any number of them, none if not. What it did is
+/// A function that fires as a run does, until it can take tokens of an input where the caller has them and put tokens of an output
+/// where the caller has room: any number of them, and none where nothing can fire or tokens wait in between. What it moved is
 /// over, as if the tokens had been written, the network had run, and tokens had been read. The arrays do not overlap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {

@@ -42,10 +42,10 @@ mod streams;
 mod value;
 mod wide;
 
-use crate::Options;
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use crate::network::{Scheduled, scheduled};
+use crate::{Options, Streams};
 use headrace_ir::Network;
 use headrace_program::{
     Argument, CompareOp, Expr, Function, FunctionId, Interface, Module, Place, Stmt, Type, VariableId,
@@ -91,6 +91,15 @@ struct Fused<'a> {
     runs: RefCell<Vec<(usize, usize, loops::Run)>>,
     /// The first thing that programs do not have.
     refused: RefCell<Option<Reason>>,
+}
+
+/// What goes from state to state.
+#[derive(Clone, Copy)]
+enum States<'s> {
+    /// The function of each.
+    Each(&'s [FunctionId]),
+    /// One function for all.
+    InOne(FunctionId),
 }
 
 impl Fused<'_> {
@@ -187,14 +196,23 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     }
     fused.size_slots(&mut building);
     let init = fused.init(&mut building);
-    let run = fused.run(&states, scheduled.as_ref(), &mut functions, &mut building);
+    let streams = if options.streams == Streams::None {
+        Vec::new()
+    } else {
+        fused.streams(options.streams, &mut building, &mut functions)
+    };
+    let step = (!streams.is_empty()).then(|| fused.step(&states, &mut building));
+    let all = step.map_or(States::Each(&states), States::InOne);
+    let run = fused.run(all, scheduled.as_ref(), &mut functions, &mut building);
     let lacks_room = fused.lacks_room(inner, &mut building);
     let inputs = (0..network.inputs.len()).map(|at| fused.input(at, scheduled.as_ref(), &mut building)).collect();
     let outputs = (0..network.outputs.len()).map(|at| fused.output(at, scheduled.as_ref(), &mut building)).collect();
     if !building.diagnostics.is_empty() {
         return Err("its boundary cannot be lowered".to_owned());
     }
-    let streams = if options.streams { fused.streams(&mut building, &mut functions) } else { Vec::new() };
+    let streams = step.map_or_else(Vec::new, |step| {
+        streams.into_iter().map(|stream| fused.of_states(stream, step, &mut building)).collect()
+    });
     let interface = Interface { context: fused.fields.context, init, run, lacks_room, inputs, outputs, streams };
     Ok(building.module(network, interface))
 }
@@ -256,7 +274,7 @@ impl Fused<'_> {
     /// Goes from state to state until input or room is missing, or so many steps were done.
     fn run(
         &self,
-        states: &[FunctionId],
+        states: States<'_>,
         scheduled: Option<&Scheduled<'_>>,
         functions: &mut Functions,
         building: &mut Building,
@@ -280,13 +298,7 @@ impl Fused<'_> {
         let none = budget.clone().equals(Expr::int(Type::U64, 0));
         f.when(none, |f| f.push(Stmt::Return(Some(Expr::u32(Interface::LIMIT)))));
         f.push(Stmt::Assign(field(fields.budget), budget.minus(Expr::int(Type::U64, 1))));
-        f.assign(next, Expr::u32(DRY));
-        let cases = states.iter().enumerate().map(|(number, &state)| {
-            let arguments = vec![Argument::Reference(Place::variable(CONTEXT))];
-            (number as u32, vec![Stmt::Call { result: Some(next), function: state, arguments }])
-        });
-        let cases = cases.collect();
-        f.push(Stmt::Switch(Expr::read(field(fields.state), Type::U32), cases, Vec::new()));
+        self.next_state(&mut f, next, states);
         f.when(now.clone().at_least(Expr::u32(FAILED)), |f| {
             if hand_over.is_some() {
                 f.when(now.clone().equals(Expr::u32(LEFT)), |f| f.push(Stmt::Break(label)));
@@ -321,6 +333,38 @@ impl Fused<'_> {
         }
         let name = building.names.fresh("steps");
         building.function(f.finish(name, "goes on until nothing can", Some(Type::U32)))
+    }
+
+    /// Does what is to be done in the state that control is in, and assigns which comes next.
+    fn next_state(&self, f: &mut FunctionBuilder, next: VariableId, states: States<'_>) {
+        let context = || vec![Argument::Reference(Place::variable(CONTEXT))];
+        match states {
+            States::Each(states) => {
+                f.assign(next, Expr::u32(DRY));
+                let call = |(number, &function): (usize, &FunctionId)| {
+                    (number as u32, vec![Stmt::Call { result: Some(next), function, arguments: context() }])
+                };
+                let cases = states.iter().enumerate().map(call).collect();
+                let state = Expr::read(Place::field(CONTEXT, self.fields.state), Type::U32);
+                f.push(Stmt::Switch(state, cases, Vec::new()));
+            }
+            States::InOne(function) => f.call(Some(next), function, context()),
+        }
+    }
+
+    /// The same as a function, for several that go from state to state.
+    fn step(&self, states: &[FunctionId], building: &mut Building) -> FunctionId {
+        let mut f = self.begin();
+        let next = f.scalar("next", Type::U32);
+        self.next_state(&mut f, next, States::Each(states));
+        let next = f.read(next);
+        f.push(Stmt::Return(Some(next)));
+        let name = building.names.fresh("step");
+        building.function(f.finish(
+            name,
+            "does what is to be done in a state, and says which comes next",
+            Some(Type::U32),
+        ))
     }
 
     fn lacks_room(&self, inner: Option<(&Scheduled<'_>, &Place)>, building: &mut Building) -> FunctionId {

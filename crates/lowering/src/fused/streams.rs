@@ -7,13 +7,14 @@
 
 use super::layout::Buffer;
 use super::loops::{Limited, Run, variants};
-use super::{CONTEXT, Functions, Fused};
+use super::{CONTEXT, FAILED, FULL, Functions, Fused};
+use crate::Streams;
 use crate::boundary::full_width;
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{
-    Argument, BinaryOp, CompareOp, Expr, ExprKind, Function, FunctionId, Place, Root, Stmt, Stream, Type, Variable,
-    VariableId, VariableKind, VectorStmt,
+    Argument, BinaryOp, CompareOp, Expr, ExprKind, FeatureSetId, Function, FunctionId, Place, Root, Stmt, Stream, Type,
+    Variable, VariableId, VariableKind, VectorStmt,
 };
 use headrace_transform::control::CountedLoop;
 use rustc_hash::FxHashMap;
@@ -48,6 +49,12 @@ struct Copied {
     takes: [bool; 4],
 }
 
+/// What takes tokens of an input port: the functions that run loops of states.
+pub(super) struct StatesOfStream {
+    ends: Ends,
+    states: BTreeMap<usize, Vec<FunctionId>>,
+}
+
 /// What functions of a pair of ports were copied to; nothing where one does more with the buffers than a copy can.
 type Copies = FxHashMap<FunctionId, Option<Copied>>;
 
@@ -70,51 +77,51 @@ impl Fused<'_> {
         is_carried.then_some(Ends { input, output })
     }
 
-    /// For each input port whose tokens loops take so, the function that runs them.
-    pub(super) fn streams(&self, building: &mut Building, functions: &mut Functions) -> Vec<Stream> {
+    /// The functions that run loops so, by input ports.
+    pub(super) fn streams(
+        &self,
+        which: Streams,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Vec<StatesOfStream> {
         let mut copies: FxHashMap<Ends, Copies> = FxHashMap::default();
-        // By input port: the output port, and for each state the functions that run its loops.
-        let mut found: BTreeMap<usize, (Option<usize>, BTreeMap<usize, Vec<FunctionId>>)> = BTreeMap::new();
+        let mut found: BTreeMap<usize, StatesOfStream> = BTreeMap::new();
         for (state, at, run) in self.runs.borrow().iter() {
             let counted = &self.automaton.states[*state].loops[*at];
             let Some(ends) = self.ends(counted) else { continue };
-            let (output, states) = found.entry(ends.input).or_default();
-            if output.is_some() && ends.output.is_some() && *output != ends.output {
+            let none = StatesOfStream { ends: Ends { output: None, ..ends }, states: BTreeMap::new() };
+            let stream = found.entry(ends.input).or_insert(none);
+            let output = stream.ends.output.or(ends.output);
+            if ends.output.is_some() && ends.output != output {
                 continue;
             }
             let copies = copies.entry(ends).or_default();
-            if let Some(function) = self.streamed(counted, *state, run, ends, copies, building, functions) {
-                *output = output.or(ends.output);
-                states.entry(*state).or_default().push(function);
+            if let Some(function) = self.streamed((counted, *state, run), ends, which, copies, building, functions) {
+                stream.ends.output = output;
+                stream.states.entry(*state).or_default().push(function);
             }
         }
-        let stream = |(input, (output, states)): (usize, (Option<usize>, BTreeMap<usize, Vec<FunctionId>>))| {
-            (!states.is_empty()).then(|| {
-                let function = self.of_states(Ends { input, output }, states, building);
-                Stream { input, output, function }
-            })
-        };
-        found.into_iter().filter_map(stream).collect()
+        found.into_values().filter(|stream| !stream.states.is_empty()).collect()
     }
 
-    /// The function of an input port, which runs a loop of the state that control is in.
-    fn of_states(&self, ends: Ends, states: BTreeMap<usize, Vec<FunctionId>>, building: &mut Building) -> FunctionId {
+    /// The function of an input port: it goes from state to state, as [`Fused::run`] does, and runs a loop where it comes to one.
+    pub(super) fn of_states(&self, stream: StatesOfStream, step: FunctionId, building: &mut Building) -> Stream {
+        let StatesOfStream { ends, states } = stream;
         let mut f = self.begin();
         let (from, n_from, to, n_to) = arrays(&mut f, ends);
         let fields = &self.fields;
+        let context = |field: u32| Place::field(CONTEXT, field);
         let nothing = || Stmt::Return(Some(Expr::int(Type::U64, 0)));
-        let is = |field: u32| Expr::read(Place::field(CONTEXT, field), Type::Bool);
-        let waits = |buffer: &Buffer| {
-            let there = Expr::read(Place::field(CONTEXT, buffer.there), Type::U32);
-            Expr::compare(CompareOp::NotEqual, there, Expr::u32(0))
-        };
-        let buffers = [Some(&fields.inputs[ends.input]), ends.output.map(|output| &fields.outputs[output])];
-        let mut stops = Expr::binary(BinaryOp::Or, is(fields.failed), is(fields.left));
-        for buffer in buffers.into_iter().flatten() {
-            stops = Expr::binary(BinaryOp::Or, stops, waits(buffer));
-        }
-        f.when(stops, |f| f.push(nothing()));
+        let is = |field: u32| Expr::read(context(field), Type::Bool);
+        f.when(is(fields.failed).or(is(fields.left)), |f| f.push(nothing()));
+        f.push(Stmt::Assign(context(fields.budget), Expr::int(Type::U64, u64::MAX)));
+        f.push(Stmt::Assign(context(fields.full), Expr::bool(false)));
         let moved = f.scalar("moved", Type::U64);
+        let next = f.scalar("next", Type::U32);
+        let around = f.take();
+        let buffers = [Some(&fields.inputs[ends.input]), ends.output.map(|output| &fields.outputs[output])];
+        let empty = |buffer: &Buffer| Expr::read(context(buffer.there), Type::U32).equals(Expr::u32(0));
+        let are_empty = buffers.into_iter().flatten().map(empty).fold(Expr::bool(true), Expr::and);
         let mut cases = Vec::new();
         for (state, loops) in states {
             let outer = f.take();
@@ -127,14 +134,25 @@ impl Fused<'_> {
                     arguments.extend([Argument::Reference(Place::variable(to)), Argument::Value(f.read(n_to))]);
                 }
                 f.call(Some(moved), function, arguments);
-                let any = Expr::compare(CompareOp::NotEqual, f.read(moved), Expr::int(Type::U64, 0));
                 let all = f.read(moved);
+                let any = Expr::compare(CompareOp::NotEqual, all.clone(), Expr::int(Type::U64, 0));
                 f.when(any, |f| f.push(Stmt::Return(Some(all))));
             }
             cases.push((state as u32, f.restore(outer)));
         }
-        f.push(Stmt::Switch(Expr::read(Place::field(CONTEXT, fields.state), Type::U32), cases, Vec::new()));
-        f.push(nothing());
+        let state = Expr::read(context(fields.state), Type::U32);
+        f.when(are_empty, |f| f.push(Stmt::Switch(state, cases, Vec::new())));
+        f.call(Some(next), step, vec![Argument::Reference(Place::variable(CONTEXT))]);
+        let now = f.read(next);
+        f.when(now.clone().at_least(Expr::u32(FAILED)), |f| {
+            f.push(Stmt::Assign(context(fields.full), now.clone().equals(Expr::u32(FULL))));
+            f.push(Stmt::Assign(context(fields.failed), now.clone().equals(Expr::u32(FAILED))));
+            f.push(nothing());
+        });
+        f.push(Stmt::Assign(context(fields.state), now));
+        let body = f.restore(around);
+        let label = f.label();
+        f.push(Stmt::Loop(label, body));
         let port = &self.network.inputs[ends.input].name;
         let name = building.names.fresh(&format!("stream_{port}"));
         let about = match ends.output {
@@ -145,32 +163,39 @@ impl Fused<'_> {
                 self.network.outputs[output].name
             ),
         };
-        building.function(f.finish(name, &about, Some(Type::U64)))
+        let function = building.function(f.finish(name, &about, Some(Type::U64)));
+        Stream { input: ends.input, output: ends.output, function }
     }
 
     /// A function that runs a loop of a state as often as tokens, room and counters allow, and says how many were taken and made.
-    #[expect(clippy::too_many_arguments, reason = "what is known of a loop, and where functions go")]
     fn streamed(
         &self,
-        counted: &CountedLoop,
-        state: usize,
-        run: &Run,
+        (counted, state, run): (&CountedLoop, usize, &Run),
         ends: Ends,
+        which: Streams,
         copies: &mut Copies,
         building: &mut Building,
         functions: &mut Functions,
     ) -> Option<FunctionId> {
         let body = &counted.body;
         let mut copied = |function: FunctionId| self.copy(function, ends, copies, building);
-        let iterations = copied(run.iterations)?;
-        let others = match run.others {
-            Some((others, behind)) => Some((copied(others)?, copied(behind)?)),
-            None => None,
-        };
         let mut for_features = Vec::new();
         for variant in &run.for_features {
             for_features.extend(copied(variant.iterations).map(|copy| (variant, copy)));
         }
+        let is_plain = which == Streams::All;
+        if for_features.is_empty() && !is_plain {
+            return None;
+        }
+        let begins_plain = is_plain || for_features.iter().any(|(variant, _)| variant.not_first);
+        let iterations = begins_plain.then(|| copied(run.iterations)).flatten();
+        if begins_plain && iterations.is_none() {
+            return None;
+        }
+        let others = match run.others.filter(|_| is_plain) {
+            Some((others, behind)) => Some((copied(others)?, copied(behind)?)),
+            None => None,
+        };
         let mut f = self.begin();
         let (from, n_from, to, n_to) = arrays(&mut f, ends);
         let limits = |f: &FunctionBuilder| {
@@ -184,6 +209,14 @@ impl Fused<'_> {
             bytes.into_iter().flatten().map(bound).collect::<Vec<Expr>>()
         };
         let limits = limits(&f);
+        let features: Vec<_> = for_features.iter().map(|(variant, _)| variant.features).collect();
+        if !is_plain {
+            // Counters have not gone on yet.
+            let has = |&features: &FeatureSetId| Expr { kind: ExprKind::Has(features), ty: Type::Bool };
+            let any = features.iter().map(has).reduce(Expr::or);
+            let none = any.map_or(Expr::bool(true), Expr::negated);
+            f.when(none, |f| f.push(Stmt::Return(Some(Expr::int(Type::U64, 0)))));
+        }
         let Limited { iterations: all, fewest, ends: last } =
             self.limited(counted, &limits, &mut f, building, functions);
         let read = f.read(all);
@@ -203,10 +236,15 @@ impl Fused<'_> {
                 f.call(None, copy.function, arguments);
             };
             let (zero, one) = (|| Expr::u32(0), || Expr::u32(1));
+            let plain = |f: &mut FunctionBuilder, count: Expr| {
+                if let Some(iterations) = &iterations {
+                    runs(f, iterations, Some(count), zero());
+                }
+            };
             let without = |f: &mut FunctionBuilder| match &others {
-                None => runs(f, &iterations, Some(count.clone()), zero()),
+                None => plain(f, count.clone()),
                 Some((others, behind)) => {
-                    runs(f, &iterations, Some(one()), zero());
+                    plain(f, one());
                     f.when(one().less(count.clone()), |f| {
                         runs(f, others, Some(count.clone().minus(one())), one());
                         runs(f, behind, None, count.clone());
@@ -218,12 +256,11 @@ impl Fused<'_> {
                 match variant.not_first {
                     false => runs(f, copy, Some(count.clone()), zero()),
                     true => {
-                        runs(f, &iterations, Some(one()), zero());
+                        plain(f, one());
                         f.when(one().less(count.clone()), |f| runs(f, copy, Some(count.clone().minus(one())), one()));
                     }
                 }
             };
-            let features: Vec<_> = for_features.iter().map(|(variant, _)| variant.features).collect();
             variants(f, &features, 0, &with, &without);
             if let Some((target, ended)) = last {
                 let ended = f.read(ended);

@@ -78,7 +78,7 @@ pub(super) fn header(head: &str, module: &Module, prefix: &str) -> String {
         };
         let _ = write!(
             text,
-            "\n/* Takes tokens of `{}` where they lie, as far as it can after a run, and returns how many;{about} */\n\
+            "\n/* Fires and takes tokens of `{}` where they lie, as far as it can, and returns how many;{about} */\n\
              uint64_t {}(uint64_t *state, const uint8_t *from, uint32_t n_from{room});\n",
             inputs[stream.input].name,
             own(stream.function)
@@ -169,15 +169,16 @@ fn stream(module: &Module, prefix: &str) -> String {
     let lacks_room = &module.function(module.interface.lacks_room).name;
     format!(
         "\nstatic uint32_t least(size_t n) {{\n    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;\n}}\n\n\
+         /* Bytes of input from which on it is worth asking whether they can be taken where they lie. */\n#define LONG 512\n\n\
          static size_t stream(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output, uint8_t *out,\n                     \
-         size_t *n_out, uint32_t *status) {{\n    struct {prefix} *const own = context;\n    size_t taken = 0, made = 0, n = 1;\n    \
-         while (n != 0) {{\n        uint64_t moved = 0;\n        *status = run(context, UINT64_MAX);\n        \
-         if (*status != HEADRACE_IDLE) {{\n            break;\n        }}\n        \
-         n = made < *n_out ? read(context, output, out + made, *n_out - made) : 0;\n        made += n;\n\
-         {cases}        taken += (uint32_t)moved;\n        made += (size_t)(moved >> 32);\n        \
-         if (moved == 0 && taken < n_in) {{\n            const size_t written = write(context, input, in + taken, n_in - taken);\n            \
-         taken += written;\n            n += written;\n        }}\n        n += moved != 0;\n    }}\n    \
-         if (*status == HEADRACE_IDLE && taken == n_in && (made < *n_out || *n_out == 0) && !{prefix}_{lacks_room}(own->state)) {{\n        \
-         *status = HEADRACE_DRY;\n    }}\n    *n_out = made;\n    return taken;\n}}\n"
+         size_t *n_out, uint32_t *status) {{\n    struct {prefix} *const own = context;\n    size_t taken = 0, made = 0, n;\n    \
+         do {{\n        uint64_t moved = 0;\n        n = 0;\n        if (n_in - taken >= LONG) {{\n{cases}        }}\n        \
+         taken += (uint32_t)moved;\n        made += (size_t)(moved >> 32);\n        if (moved != 0) {{\n            n = 1;\n            \
+         continue;\n        }}\n        if (taken < n_in) {{\n            n = write(context, input, in + taken, n_in - taken);\n            \
+         taken += n;\n        }}\n        *status = run(context, UINT64_MAX);\n        if (*status != HEADRACE_IDLE) {{\n            break;\n        }}\n        \
+         if (made < *n_out) {{\n            const size_t got = read(context, output, out + made, *n_out - made);\n            made += got;\n            \
+         n += got;\n        }}\n        \
+         if (taken == n_in && (made < *n_out || *n_out == 0) && !{prefix}_{lacks_room}(own->state)) {{\n            \
+         *status = HEADRACE_DRY;\n            break;\n        }}\n    }} while (n != 0);\n    *n_out = made;\n    return taken;\n}}\n"
     )
 }

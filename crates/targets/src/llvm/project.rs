@@ -12,13 +12,13 @@ use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::Options as Lowering;
+use headrace_lowering::{Options as Lowering, Streams};
 use headrace_program::{Function, Module};
 use headrace_source::Diagnostic;
 
 /// How operations are lowered.
 const LOWERING: Lowering =
-    Lowering::of(4096, COMPILED_LANES).in_place().with_nested_rotations().with_vectors().with_streams();
+    Lowering::of(4096, COMPILED_LANES).in_place().with_nested_rotations().with_vectors().with_streams(Streams::Fast);
 
 /// Architectures that modules of their own are printed for, where functions need their features.
 const ARCHITECTURES: [&str; 1] = ["x86_64"];

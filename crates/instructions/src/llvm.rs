@@ -27,6 +27,10 @@ pub struct Spelling {
     pub pick: Option<Vec<u32>>,
     /// The result has 16 bytes, in each 128 bits, of two operands one behind the other, from a constant on; -1 is 16 zeros.
     pub window: Option<[i8; 2]>,
+    /// A constant says which parts of 128 bits the result has: of registers of 256 bits by four bits each, any of both operands; of
+    /// 512 bits by two bits each, two of the first and two of the second.
+    #[serde(default)]
+    pub parts: bool,
     /// The window begins that many bytes before the second one.
     #[serde(default)]
     pub backwards: bool,
@@ -76,6 +80,7 @@ mod tests {
                 found.function(bits).is_some(),
                 found.pick.is_some(),
                 found.window.is_some(),
+                found.parts,
             ];
             assert_eq!(ways.iter().filter(|way| **way).count(), 1, "{name} for {bits} bits");
         }

@@ -294,6 +294,22 @@ impl Module {
         &self.records[id.index()]
     }
 
+    /// The type of the elements of an array, or of a scalar, if a place is one.
+    pub fn element(&self, function: &Function, place: &Place) -> Option<Type> {
+        match (place.root, &place.path[..]) {
+            (Root::Table(table), _) => Some(self.tables[table.index()].element),
+            (Root::Variable(variable), []) => match function.variables[variable.index()].kind {
+                VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => Some(ty),
+                VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => Some(element),
+                VariableKind::Vector(_) | VariableKind::Record(_) => None,
+            },
+            _ => match self.fields(function, place).last()?.as_ref()?.ty {
+                FieldType::Scalar(ty) | FieldType::Array(ty, _) => Some(ty),
+                FieldType::Record(_) => None,
+            },
+        }
+    }
+
     /// The fields that the path of a place leads through, from the variable on. Where one does not exist, which [`crate::verify`]
     /// reports, it is `None`, and nothing comes after it.
     pub fn fields(&self, function: &Function, place: &Place) -> Vec<Option<&Field>> {

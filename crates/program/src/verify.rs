@@ -492,9 +492,9 @@ impl Checker<'_> {
             self.expect(expr, words, "an index, or a word of a register,");
         }
         if let Some(place) = statement.place()
-            && self.elements(place, matches!(statement, VectorStmt::Store { .. })).is_some_and(|ty| ty != Type::U8)
+            && self.elements(place, matches!(statement, VectorStmt::Store { .. })).is_some_and(|ty| !ty.is_int())
         {
-            self.problem("a vector is made of what are no bytes");
+            self.problem("a vector is made of what are no integers");
         }
         match statement {
             VectorStmt::Load { to: register, .. } | VectorStmt::Store { from: register, .. } => {

@@ -20,7 +20,7 @@
 //! | `distributed` | loops as two, one of which need not wait |
 //! | `residues` | linear recurrences modulo a number, with powers in lanes |
 //! | `registers` | the instructions of these by name |
-//! | `lanes`, `lane_pieces` | iterations side by side |
+//! | `lanes`, `lane_pieces`, `transposed` | iterations side by side |
 //! | `states` | decisions, and which state is next |
 //! | `streams` | loops on the arrays of the caller |
 //! | `leave` | the state of the automaton as that of the network |
@@ -39,6 +39,7 @@ mod registers;
 mod residues;
 mod states;
 mod streams;
+mod transposed;
 mod value;
 mod wide;
 

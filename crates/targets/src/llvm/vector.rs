@@ -6,7 +6,7 @@
 
 use super::code::Code;
 use headrace_instructions::llvm::{Spelling, spelling};
-use headrace_program::{Expr, Place, Type, VariableId, VectorOperand, VectorStmt};
+use headrace_program::{Expr, Place, VariableId, VectorOperand, VectorStmt};
 use std::fmt::Write as _;
 
 /// The type of a register of so many bits, as elements of so many.
@@ -35,13 +35,13 @@ impl Code<'_> {
     pub(super) fn vector(&mut self, statement: &VectorStmt) {
         let value = match statement {
             VectorStmt::Load { to, place, index } => {
-                let (ty, (pointer, known)) = (register(self.bits(*to)), self.bytes_at(place, index));
+                let (ty, (pointer, known)) = (register(self.bits(*to)), self.elements_at(place, index));
                 self.define(&format!("load {ty}, ptr {pointer}{known}"))
             }
             VectorStmt::Store { place, index, from } => {
                 let ty = register(self.bits(*from));
                 let value = self.register(*from);
-                let (pointer, known) = self.bytes_at(place, index);
+                let (pointer, known) = self.elements_at(place, index);
                 return self.line(&format!("store {ty} {value}, ptr {pointer}{known}"));
             }
             VectorStmt::Set { low, high, .. } => {
@@ -86,10 +86,9 @@ impl Code<'_> {
         self.define(&format!("load {ty}, ptr %{own}"))
     }
 
-    /// Where bytes lie, and what is known of accesses to them.
-    fn bytes_at(&mut self, place: &Place, index: &Expr) -> (String, String) {
+    /// Where elements lie, and what is known of accesses to them.
+    fn elements_at(&mut self, place: &Place, index: &Expr) -> (String, String) {
         let spot = self.spot(place, index);
-        debug_assert_eq!(spot.ty, Type::U8, "registers are loaded from bytes and stored to bytes");
         let known = self.known(&spot);
         (spot.pointer, known)
     }
@@ -151,6 +150,15 @@ impl Code<'_> {
         let ty = vector(bits, spelling.element);
         // Elements of 128 bits, and of a register.
         let (part, all) = (128 / spelling.element, bits / spelling.element);
+        if spelling.parts {
+            let n_parts = bits / 128;
+            let chosen = |at: u32| match bits {
+                256 => constant >> (4 * at) & 3,
+                _ => (constant >> (2 * at) & 3) + if at < 2 { 0 } else { n_parts },
+            };
+            let mask = mask((0..all).map(|at| chosen(at / part) * part + at % part));
+            return self.define(&format!("shufflevector {}, {}, {mask}", given[0], given[1]));
+        }
         let (operands, positions): ([String; 2], Vec<u32>) = match (&spelling.pick, spelling.window) {
             (Some(pick), _) => ([given[0].clone(), given[1].clone()], pick.clone()),
             (None, window) => {

@@ -281,6 +281,9 @@ public:
             put_flag(operation.rekey, false);
             put_flag(operation.decrypt, operation.decrypts);
             put_word(operation.blocks, static_cast<std::uint32_t>(n_blocks));
+            Room room{out};
+            straight(input, room, true);
+            out = room.left();
             while (!out.empty()) {
                 const std::size_t n_in = network_.put(operation.strings[INPUT].port, input);
                 input = input.subspan(n_in);
@@ -330,6 +333,8 @@ private:
     /// The top bit of a chunk size marks the last chunk of its string.
     static constexpr std::uint32_t LAST_CHUNK = 1u << 31;
     static constexpr std::size_t CHUNK_MOST = std::size_t{1} << 30;
+    /// Bytes of input from which on it is worth asking whether they can be taken where they lie.
+    static constexpr std::size_t LONG = 512;
 
     static void sure(bool condition, Reason reason) {
         if (!condition) {
@@ -410,6 +415,7 @@ private:
         const Port& from = operation_->strings[INPUT];
         const Port& to = operation_->strings[OUTPUT];
         std::size_t moved = 0;
+        straight(input, out, streams);
         do {
             moved = 0;
             if (from.exists() && !input.empty()) {
@@ -433,6 +439,23 @@ private:
             nothing_more(to.port);
         }
         sure(input.empty(), Reason::stuck);
+    }
+
+    /// Moves input through the network without copies, as far as that goes where output does not lie over it.
+    void straight(Bytes& input, Room& out, bool streams) {
+        const Port& from = operation_->strings[INPUT];
+        const int to = streams ? operation_->strings[OUTPUT].port : NONE;
+        const auto address = [](const std::uint8_t* at) { return reinterpret_cast<std::uintptr_t>(at); };
+        const bool is_apart = !streams || address(input.data() + input.size()) <= address(out.bytes.data()) ||
+                              address(out.bytes.data() + out.bytes.size()) <= address(input.data());
+        if (!from.exists() || input.size() < LONG || !is_apart) {
+            return;
+        }
+        for (std::uint64_t moved = 1; moved != 0;) {
+            moved = network_.stream(from.port, input, to, streams ? out.left() : std::span<std::uint8_t>{});
+            input = input.subspan(static_cast<std::uint32_t>(moved));
+            out.used += static_cast<std::size_t>(moved >> 32);
+        }
     }
 
     void nothing_more(int port) {

@@ -60,6 +60,11 @@ pub(crate) trait Network {
     fn get(&mut self, port: usize, bytes: &mut [u8]) -> usize;
     /// Takes one token from an output.
     fn get_word(&mut self, port: usize) -> Option<u32>;
+    /// Fires, takes bytes of an input and puts bytes of an output where these are wanted, without copies: says how many it took and
+    /// how many it put; none where that cannot be done.
+    fn stream(&mut self, _input: usize, _bytes: &[u8], _output: usize, _room: &mut [u8]) -> (usize, usize) {
+        (0, 0)
+    }
 }
 
 /// One legal range of lengths in bytes: from `min` to `max` in multiples of `multiple`.
@@ -149,6 +154,12 @@ impl Message {
 const LAST_CHUNK: u32 = 1 << 31;
 const CHUNK_MOST: usize = 1 << 30;
 
+/// Bytes of input from which on it is worth asking whether they can be taken where they lie.
+const LONG: usize = 512;
+
+/// The number of no port.
+const NO_PORT: usize = usize::MAX;
+
 /// An operation with its context, while a call works on it.
 pub(crate) struct Flow<'a, N> {
     pub operation: &'static Operation,
@@ -222,7 +233,7 @@ impl<N: Network> Flow<'_, N> {
     /// Moves `n_bytes` of input in, and output that streams out, until all is taken and nothing moves any more.
     fn pump(&mut self, n_bytes: usize, text: &mut impl Text) -> Result<()> {
         let streams = self.streams();
-        let mut sent = 0;
+        let (mut sent, _) = self.straight(n_bytes, streams, text);
         loop {
             let mut moved = 0;
             if let Some(port) = &self.operation.strings[INPUT] {
@@ -247,6 +258,32 @@ impl<N: Network> Flow<'_, N> {
             self.nothing_more(output.port)?;
         }
         sure(sent == n_bytes, Error::Stuck)
+    }
+
+    /// Moves input that lies apart from output through the network without copies, as far as that goes: how much went in, and how
+    /// much came out.
+    fn straight(&mut self, n_bytes: usize, streams: bool, text: &mut impl Text) -> (usize, usize) {
+        let (mut sent, mut got) = (0, 0);
+        let Some(input) = self.operation.strings[INPUT].as_ref().map(|input| input.port) else { return (0, 0) };
+        if n_bytes < LONG {
+            return (0, 0);
+        }
+        let output = self.operation.strings[OUTPUT].as_ref().filter(|_| streams).map_or(NO_PORT, |output| output.port);
+        while let Some((rest, room)) = text.apart() {
+            let rest = &rest[..rest.len().min(n_bytes - sent)];
+            let (taken, made) = match output {
+                NO_PORT => self.network.stream(input, rest, output, &mut []),
+                _ => self.network.stream(input, rest, output, room),
+            };
+            text.sent(taken);
+            sent += taken;
+            text.got(made);
+            got += made;
+            if taken + made == 0 {
+                break;
+            }
+        }
+        (sent, got)
     }
 
     /// Moves as much of `n_bytes` of input in as there is room for.
@@ -530,7 +567,7 @@ impl<N: Network> Flow<'_, N> {
         let (Some(from), Some(to)) = (&operation.strings[INPUT], &operation.strings[OUTPUT]) else {
             return Err(Error::Stuck);
         };
-        let (mut sent, mut got) = (0, 0);
+        let (mut sent, mut got) = self.straight(n_bytes, true, text);
         while got < n_bytes {
             let n_in = self.send(from.port, n_bytes - sent, text);
             sure(self.network.run(), Error::Stuck)?;

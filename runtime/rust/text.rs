@@ -31,6 +31,10 @@ pub(crate) trait Text {
     fn room(&mut self) -> &mut [u8];
     /// As much came out.
     fn got(&mut self, n_bytes: usize);
+    /// What has not gone in yet and room for output, where the one does not lie in the other.
+    fn apart(&mut self) -> Option<(&[u8], &mut [u8])> {
+        None
+    }
     /// Overwrites what came out.
     fn clear(&mut self);
 }
@@ -56,6 +60,10 @@ impl Text for Apart<'_, '_, '_> {
 
     fn got(&mut self, n_bytes: usize) {
         self.room.used += n_bytes;
+    }
+
+    fn apart(&mut self) -> Option<(&[u8], &mut [u8])> {
+        Some((self.input, &mut self.room.bytes[self.room.used..]))
     }
 
     fn clear(&mut self) {

@@ -60,6 +60,43 @@ fn operations_of_every_shape_give_known_answers() {
     }
 }
 
+/// Processors of QEMU with fewer vector instructions than most machines that run tests: none of AVX-512, none of AVX.
+const NARROWER: [&str; 2] = ["Haswell", "Westmere"];
+
+/// A module asks the processor what it has, so that each kind of loop runs on narrower ones too, and where there are no modules
+/// for an architecture.
+#[test]
+fn variants_for_narrower_processors_give_known_answers() {
+    let folder = Folder::new();
+    let Some(version) = versions().last().copied().filter(|_| cfg!(target_arch = "x86_64")) else { return };
+    let clang = format!("CLANG=clang-{version}");
+    for (set, operation) in [("aes128-gcm", "aead-encrypt"), ("chacha20-poly1305", "aead-decrypt"), ("sha256", "hash")]
+    {
+        let project = folder.build("llvm", &[set, "--operation", operation]);
+        assert!(project.join("src/x86_64").is_dir(), "{set} has no module for x86-64");
+        let make = |more: &[&str]| {
+            let mut make = Command::new("make");
+            folder.run_in(&project, make.args(["-s", "-j2", "clean", &clang, "CFLAGS=-O1"]));
+            let mut make = Command::new("make");
+            folder.run_in(&project, make.args(["-s", "-j2", "test", &clang, "CFLAGS=-O1"]).args(more))
+        };
+        let without = make(&["ARCHITECTURE=none"]);
+        assert!(without.contains(" passed, 0 failed"), "{set}: {without}");
+        assert_eq!(make(&[]), without, "{set}");
+        if !is_here("qemu-x86_64") {
+            eprintln!("not run: no qemu-x86_64");
+            continue;
+        }
+        for processor in NARROWER {
+            let mut emulated = Command::new("qemu-x86_64");
+            let said = folder.run(emulated.args(["-cpu", processor]).arg(project.join("test/test")));
+            // It tells what else such a processor has.
+            let own: Vec<&str> = said.lines().filter(|line| !line.starts_with("qemu-x86_64: warning: ")).collect();
+            assert_eq!(own, without.lines().collect::<Vec<_>>(), "{set} on {processor}");
+        }
+    }
+}
+
 #[test]
 fn networks_do_what_the_interpreter_does() {
     let folder = Folder::new();
@@ -78,7 +115,8 @@ fn modules_may_be_optimised_before_it_is_known_what_they_are_for() {
         let module = "sha256_hash_network.ll";
         folder.run_in(&sources, optimise.args(["-passes=verify,default<O2>", module, "-S", "-o", module]));
         let mut make = Command::new("make");
-        let said = folder.run_in(&project, make.args(["-s", "test", &format!("CLANG=clang-{version}")]));
+        let clang = format!("CLANG=clang-{version}");
+        let said = folder.run_in(&project, make.args(["-s", "test", &clang, "ARCHITECTURE=none"]));
         assert!(said.contains(" passed, 0 failed"), "{said}");
         // Places of 32 bits, too.
         let mut compile = Command::new(format!("llc-{version}"));

@@ -19,6 +19,8 @@
 //! form of every description on the machine beside the interpreter. What an instruction takes stands with the cost models
 //! of machines (`crates/machines`), under its name.
 
+pub mod features;
+pub mod llvm;
 mod meaning;
 pub mod registers;
 

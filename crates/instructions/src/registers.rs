@@ -15,6 +15,11 @@ pub fn intrinsics(name: &str) -> Option<&'static [String; 3]> {
     operations().get(name)
 }
 
+/// All operations and their functions, by name.
+pub fn all() -> impl Iterator<Item = (&'static String, &'static [String; 3])> {
+    operations().iter()
+}
+
 /// What a machine must have for registers of so many bits, by the names that C compilers give it.
 pub fn features(bits: u32) -> &'static [&'static str] {
     match bits {

@@ -74,6 +74,19 @@ pub struct Options {
     /// Loops also run on vector registers, where a machine is found to have them and its instructions: for languages that can
     /// ask for that and have names for these.
     pub vectors: bool,
+    /// Loops of automata also run on arrays of the caller ([`headrace_program::Interface::streams`]).
+    pub streams: Streams,
+}
+
+/// Which loops also run on arrays of the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// None.
+    None,
+    /// Those that run on vector registers: to the others, copies make little difference.
+    Fast,
+    /// All.
+    All,
 }
 
 /// Iterations that run side by side, in vectors where a language or its compiler has them.
@@ -101,6 +114,11 @@ impl Options {
         Self { vectors: true, ..self }
     }
 
+    /// The same with loops on arrays of the caller.
+    pub const fn with_streams(self, streams: Streams) -> Self {
+        Self { streams, ..self }
+    }
+
     /// With so many tokens at ports at least, and iterations side by side.
     pub const fn of(boundary_tokens: u32, lanes: Lanes) -> Self {
         Self {
@@ -111,6 +129,7 @@ impl Options {
             most_values: None,
             factor_rotations: false,
             vectors: false,
+            streams: Streams::None,
         }
     }
 }
@@ -125,6 +144,7 @@ impl Default for Options {
             most_values: None,
             factor_rotations: false,
             vectors: false,
+            streams: Streams::None,
         }
     }
 }

@@ -41,8 +41,15 @@ pub(crate) struct Scheduled<'a> {
 pub(crate) fn lower(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
     let mut building = Building::new();
     let Scheduled { plans, layout, init, run, lacks_room } = scheduled(network, options, &mut building)?;
-    let mut interface =
-        Interface { context: layout.context, init, run, lacks_room, inputs: Vec::new(), outputs: Vec::new() };
+    let mut interface = Interface {
+        context: layout.context,
+        init,
+        run,
+        lacks_room,
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        streams: Vec::new(),
+    };
     for (at, port) in network.inputs.iter().enumerate() {
         interface.inputs.push(boundary::input(network, &plans, &layout, at, port, &mut building));
     }

@@ -14,7 +14,8 @@
 //!   arrays by reference; what one call takes for writing overlaps with nothing else that it takes, and there are no
 //!   globals but constant tables, so that every language can say it by references, objects, pointers or offsets.
 //! * **Arrays are whole.** A reference is to an array from its beginning, of known length; what works on a part of one takes
-//!   an offset beside it. Slices of unknown length come from outside only: the functions of an [`Interface`] have them.
+//!   an offset beside it. Slices of unknown length come from outside only: the functions of an [`Interface`] are given them, and
+//!   may pass them on.
 //! * **Words are bytes.** What lies in an array of bytes may be read and stored as a number of several, in an order that is
 //!   said.
 //! * **Lanes are independent.** [`Stmt::Lanes`] is the same block for many values; a language that has vectors may use them.
@@ -50,7 +51,7 @@ mod verify;
 pub use expr::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Root, UnaryOp};
 pub use module::{
     FeatureSetId, Field, FieldType, Function, FunctionId, Input, Interface, Module, NativeName, Output, Parameter,
-    Record, RecordId, Table, TableId, Variable, VariableId, VariableKind,
+    Record, RecordId, Stream, Table, TableId, Variable, VariableId, VariableKind,
 };
 pub use stmt::{Argument, Label, NativeArgument, Print, RealFormat, Stmt};
 pub use text::text;

@@ -196,6 +196,7 @@ impl Function {
 /// | `write` of an input | the context; tokens; their number, as `U32` | `U32`: how many it took |
 /// | `read` of an output | the context; room for tokens; for how many, as `U32` | `U32`: how many there were |
 /// | `waiting` of an output | the context | `U32`: how many wait |
+/// | a stream | the context; tokens; their number; and where it makes tokens: room; for how many; all numbers `U32` | `U64`: how many it took, and in the upper 32 bits how many it made |
 /// | `lacks_room` | the context, after a run | `Bool`: an action that is enabled waits for room |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
@@ -211,6 +212,21 @@ pub struct Interface {
     pub inputs: Vec<Input>,
     /// For each output port of the network.
     pub outputs: Vec<Output>,
+    /// Functions that work on arrays of the caller, for some inputs of bytes, at most one each.
+    pub streams: Vec<Stream>,
+}
+
+/// A function that fires as a run does, until it can take tokens of an input where the caller has them and put tokens of an output
+/// where the caller has room: any number of them, and none where nothing can fire or tokens wait in between. What it moved is
+/// over, as if the tokens had been written, the network had run, and tokens had been read. The arrays do not overlap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// Position among the inputs.
+    pub input: usize,
+    /// Position among the outputs, where tokens are made.
+    pub output: Option<usize>,
+    /// The function.
+    pub function: FunctionId,
 }
 
 impl Interface {
@@ -276,6 +292,22 @@ impl Module {
     /// The record of this number.
     pub fn record(&self, id: RecordId) -> &Record {
         &self.records[id.index()]
+    }
+
+    /// The type of the elements of an array, or of a scalar, if a place is one.
+    pub fn element(&self, function: &Function, place: &Place) -> Option<Type> {
+        match (place.root, &place.path[..]) {
+            (Root::Table(table), _) => Some(self.tables[table.index()].element),
+            (Root::Variable(variable), []) => match function.variables[variable.index()].kind {
+                VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => Some(ty),
+                VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => Some(element),
+                VariableKind::Vector(_) | VariableKind::Record(_) => None,
+            },
+            _ => match self.fields(function, place).last()?.as_ref()?.ty {
+                FieldType::Scalar(ty) | FieldType::Array(ty, _) => Some(ty),
+                FieldType::Record(_) => None,
+            },
+        }
     }
 
     /// The fields that the path of a place leads through, from the variable on. Where one does not exist, which [`crate::verify`]

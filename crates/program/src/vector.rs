@@ -40,8 +40,8 @@ pub enum VectorOperand {
 /// A statement on vector registers, which are variables of the kind [`crate::VariableKind::Vector`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum VectorStmt {
-    /// As many elements of an array of `U8` as a register has bytes, from an index on, as for [`crate::ExprKind::Word`]; the
-    /// first is the lowest byte of the register.
+    /// As many elements of an array of integers as a register has room for, from an index on, as for [`crate::ExprKind::Word`]; the
+    /// first is in the lowest bits of the register.
     Load {
         /// The register.
         to: VariableId,

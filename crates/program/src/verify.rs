@@ -13,7 +13,8 @@
 //! 8. Calls have one argument for each parameter, of its type or kind; what one call takes for writing (records always)
 //!    overlaps with nothing else that it takes by reference.
 //! 9. Cases of a switch differ. Results are returned on every path of a function that has one, and by no other.
-//! 10. The functions of the interface take and give what [`crate::Interface`] says; slices are taken by them only.
+//! 10. The functions of the interface take and give what [`crate::Interface`] says; other functions have slices from callers that
+//!     have them.
 //! 11. Vector registers are locals of functions with features, of 128, 256 or 512 bits; statements on them agree in width.
 //! 12. A function with features is called where the machine has them: below an `if` of `Has`, or from one with as many.
 
@@ -94,6 +95,20 @@ fn interface(module: &Module, problems: &mut Vec<String>) {
         check(output.read, "read", &[context, slice, count], Some(Type::U32));
         check(output.waiting, "waiting", &[context], Some(Type::U32));
     }
+    for stream in &interface.streams {
+        let slice = |mutable: bool| VariableKind::Slice { element: Type::U8, mutable };
+        let room = stream.output.map(|_| [slice(true), count]);
+        let parameters: Vec<VariableKind> =
+            [context, slice(false), count].into_iter().chain(room.into_iter().flatten()).collect();
+        check(stream.function, "stream", &parameters, Some(Type::U64));
+    }
+    for stream in &interface.streams {
+        let output = stream.output.map(|output| interface.outputs.get(output).map(|port| (port.element, port.words)));
+        let input = interface.inputs.get(stream.input).map(|port| (port.element, port.words));
+        if input != Some((Type::U8, 1)) || !matches!(output, None | Some(Some((Type::U8, 1)))) {
+            problems.push("a stream is not of ports of bytes".to_owned());
+        }
+    }
 }
 
 /// What a place is.
@@ -133,7 +148,6 @@ impl Checker<'_> {
                 Some(VariableKind::Array(..) | VariableKind::Vector(_)) => {
                     self.problem("a parameter is an array or a vector register");
                 }
-                Some(VariableKind::Slice { .. }) if !self.outside() => self.problem("a slice comes from inside"),
                 Some(_) => {}
             }
             if !seen.insert(*parameter) {
@@ -156,13 +170,6 @@ impl Checker<'_> {
         if function.result.is_some() && !returns(&function.body) {
             self.problem("a path returns nothing");
         }
-    }
-
-    fn outside(&self) -> bool {
-        let interface = &self.module.interface;
-        let functions = interface.inputs.iter().map(|input| input.write);
-        let mut functions = functions.chain(interface.outputs.iter().map(|output| output.read));
-        functions.any(|id| std::ptr::eq(&self.module.functions[id.index()], self.function))
     }
 
     fn shape(&mut self, place: &Place) -> Shape {
@@ -485,9 +492,9 @@ impl Checker<'_> {
             self.expect(expr, words, "an index, or a word of a register,");
         }
         if let Some(place) = statement.place()
-            && self.elements(place, matches!(statement, VectorStmt::Store { .. })).is_some_and(|ty| ty != Type::U8)
+            && self.elements(place, matches!(statement, VectorStmt::Store { .. })).is_some_and(|ty| !ty.is_int())
         {
-            self.problem("a vector is made of what are no bytes");
+            self.problem("a vector is made of what are no integers");
         }
         match statement {
             VectorStmt::Load { to: register, .. } | VectorStmt::Store { from: register, .. } => {
@@ -565,6 +572,9 @@ impl Checker<'_> {
                         (Shape::Record(own), VariableKind::Record(wanted)) => (own == wanted, true),
                         (Shape::Array(ty, own, written), VariableKind::Reference { element, len, mutable }) => {
                             (ty == element && own == Some(len) && (written || !mutable), mutable)
+                        }
+                        (Shape::Array(ty, None, written), VariableKind::Slice { element, mutable }) => {
+                            (ty == element && (written || !mutable), mutable)
                         }
                         _ => (false, true),
                     };

@@ -117,9 +117,9 @@ fn registers_belong_to_such_functions_and_agree_in_width() {
     assert!(as_value.contains("a vector register is used as a value"), "{as_value}");
     let words = problems(|module| {
         let last = module.functions.last_mut().unwrap();
-        last.variables[3].kind = VariableKind::Array(Type::U32, 16);
+        last.variables[3].kind = VariableKind::Array(Type::F32, 16);
     });
-    assert!(words.contains("a vector is made of what are no bytes"), "{words}");
+    assert!(words.contains("a vector is made of what are no integers"), "{words}");
     let unknown = problems(|module| module.instructions.clear());
     assert!(unknown.contains("an instruction does not exist"), "{unknown}");
     let repeated = problems(|module| {

@@ -83,6 +83,7 @@ mod tests {
             lacks_room: FunctionId(0),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            streams: Vec::new(),
         };
         let module = Module {
             name: String::new(),

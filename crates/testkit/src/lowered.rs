@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// Statements after which a run is taken not to end.
 const MOST_STEPS: u64 = 20_000_000_000;
 
+/// Tokens that there is room for where output is wanted, at once.
+const ROOM: usize = 100;
+
 /// A lowered network that runs.
 pub struct LoweredEngine<'m> {
     network: Arc<Network>,
@@ -17,6 +20,8 @@ pub struct LoweredEngine<'m> {
     machine: Machine<'m>,
     session: Session,
     ended: Option<Result<Outcome, Trap>>,
+    /// Tokens of outputs that came where the caller wanted them, where input is taken so that can be.
+    streamed: Option<Vec<Vec<u64>>>,
 }
 
 /// What natives and prints of the program reach.
@@ -69,9 +74,47 @@ impl<'m> LoweredEngine<'m> {
     pub fn new(network: &Arc<Network>, module: &'m Module) -> Result<Self, Fault> {
         let mut machine = Machine::new(module);
         machine.limit_steps(MOST_STEPS);
-        let mut engine = Self { network: network.clone(), module, machine, session: Session::default(), ended: None };
+        let mut engine = Self {
+            network: network.clone(),
+            module,
+            machine,
+            session: Session::default(),
+            ended: None,
+            streamed: None,
+        };
         engine.restart()?;
         Ok(engine)
+    }
+
+    /// The same, which has functions of the interface take input where it lies, as far as they do.
+    pub fn streaming(self) -> Self {
+        Self { streamed: Some(vec![Vec::new(); self.network.outputs.len()]), ..self }
+    }
+
+    /// Has a function of the interface take tokens, elements of an input, and says how many it took.
+    fn stream(&mut self, input: usize, tokens: &[u64]) -> usize {
+        let found = self.module.interface.streams.iter().find(|stream| stream.input == input);
+        let (Some(stream), Some(_)) = (found, &self.streamed) else { return 0 };
+        let mut taken = 0;
+        loop {
+            let mut rest = tokens[taken..].to_vec();
+            let n = rest.len() as u64;
+            let mut room = vec![0; ROOM];
+            let mut arguments = vec![Outside::Context, Outside::Slice(&mut rest), Outside::Value(n)];
+            if stream.output.is_some() {
+                arguments.extend([Outside::Slice(&mut room), Outside::Value(ROOM as u64)]);
+            }
+            let moved = self.call(stream.function, &mut arguments);
+            drop(arguments);
+            let made = (moved >> 32) as usize;
+            taken += moved as u32 as usize;
+            if let (Some(output), Some(streamed)) = (stream.output, &mut self.streamed) {
+                streamed[output].extend(&room[..made]);
+            }
+            if moved == 0 {
+                return taken;
+            }
+        }
     }
 
     /// Begins anew in the same context, whatever it holds.
@@ -108,10 +151,12 @@ fn elements(tokens: &[u8], element: Type) -> Vec<u64> {
 impl Engine for LoweredEngine<'_> {
     fn write(&mut self, input: usize, tokens: &[u8]) -> usize {
         let port = &self.module.interface.inputs[input];
+        let (write, words) = (port.write, u64::from(port.words));
         let mut slice = elements(tokens, port.element);
-        let n = slice.len() as u64 / u64::from(port.words);
-        let write = port.write;
-        self.call(write, &mut [Outside::Context, Outside::Slice(&mut slice), Outside::Value(n)]) as usize
+        let taken = self.stream(input, &slice);
+        slice.drain(..taken);
+        let n = slice.len() as u64 / words;
+        taken + self.call(write, &mut [Outside::Context, Outside::Slice(&mut slice), Outside::Value(n)]) as usize
     }
 
     fn read(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize {
@@ -121,10 +166,12 @@ impl Engine for LoweredEngine<'_> {
         let n = self.call(waiting, &mut [Outside::Context]);
         let mut slice = vec![0; n as usize * words as usize];
         let n = self.call(read, &mut [Outside::Context, Outside::Slice(&mut slice), Outside::Value(n)]) as usize;
-        for value in &slice[..n * words as usize] {
+        // What came past the buffers came before what waits in them.
+        let before = self.streamed.as_mut().map_or_else(Vec::new, |streamed| std::mem::take(&mut streamed[output]));
+        for value in before.iter().chain(&slice[..n * words as usize]) {
             tokens.extend(&value.to_le_bytes()[..element.bytes() as usize]);
         }
-        n
+        before.len() + n
     }
 
     fn run(&mut self, max_firings: Option<u64>, host: &mut dyn Host) -> Result<Outcome, Trap> {

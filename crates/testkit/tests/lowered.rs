@@ -14,7 +14,7 @@ use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::{Answer, CallInput, Plan, Verdict, cases};
 use headrace_library::vectors::VectorFile;
-use headrace_lowering::{Lanes, Options, lower, lower_fused};
+use headrace_lowering::{Lanes, Options, Streams, lower, lower_fused};
 use headrace_program::{Module, verify};
 use headrace_source::SourceMap;
 use headrace_targets::automata::automaton_of_operation;
@@ -39,7 +39,10 @@ const AUTOMATA: u64 = 20;
 
 /// How automata are lowered: few iterations at once, so that short messages have them. Functions for machines with features are
 /// verified; the evaluator takes the way without.
-const FUSED: Options = Options::of(512, Lanes { count: 2, longest: Some(40) }).with_nested_rotations().with_vectors();
+const FUSED: Options = Options::of(512, Lanes { count: 2, longest: Some(40) })
+    .with_nested_rotations()
+    .with_vectors()
+    .with_streams(Streams::All);
 
 /// The verified module of a network.
 fn lowered(network: &Network, fifo_tokens: u32) -> Result<Module, String> {
@@ -372,7 +375,11 @@ fn known_answers(shipped: &Shipped, spec: &OperationSpec, how: As) -> Result<usi
     for case in found.iter().step_by(step).take(3) {
         let verdict = case.perform(spec, |call| {
             let CallInput::Message(message) = &call.input else { return Err("a part".to_owned()) };
-            let engine = LoweredEngine::new(&network, &module).map_err(|fault| fault.to_string())?;
+            let mut engine = LoweredEngine::new(&network, &module).map_err(|fault| fault.to_string())?;
+            // One after the other through buffers and past them.
+            if n % 2 == 0 {
+                engine = engine.streaming();
+            }
             Running::new(spec, &network, Box::new(engine)).perform(message).map(Answer::Message)
         })?;
         if let Verdict::Failed(why) = verdict {

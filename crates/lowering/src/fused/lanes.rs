@@ -26,9 +26,9 @@ pub(super) struct SideBySide {
 }
 
 /// What a function for all lanes is begun with.
-struct Own<'l> {
-    lanes: &'l Lanes,
-    slots: LaneSlots,
+pub(super) struct Own<'l> {
+    pub lanes: &'l Lanes,
+    pub slots: LaneSlots,
 }
 
 impl Fused<'_> {
@@ -71,7 +71,9 @@ impl Fused<'_> {
         });
         let compute = compute.collect();
         let fill = self.fill(&own, body, building, functions);
-        let take = self.take(&own, body, building, functions);
+        let in_registers =
+            features.and_then(|features| self.take_transposed(&own, features, body, building, functions));
+        let take = in_registers.unwrap_or_else(|| self.take(&own, body, building, functions));
         Some(SideBySide { count, fill, compute, take })
     }
 
@@ -242,7 +244,7 @@ fn is_element(value: &Expr) -> bool {
 }
 
 /// Parameters for where tokens of ports that iterations use lie.
-fn parameters(f: &mut FunctionBuilder, like: &str, ports: &[(u64, u32)]) -> Vec<Option<VariableId>> {
+pub(super) fn parameters(f: &mut FunctionBuilder, like: &str, ports: &[(u64, u32)]) -> Vec<Option<VariableId>> {
     ports.iter().map(|port| (port.0 > 0).then(|| f.scalar_parameter(like, Type::U32))).collect()
 }
 

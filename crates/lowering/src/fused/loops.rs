@@ -40,13 +40,23 @@ fn on_context() -> Vec<Argument> {
 }
 
 /// The functions that run a loop, so many iterations each.
-struct Run {
+pub(super) struct Run {
     /// Any iterations.
-    iterations: FunctionId,
+    pub iterations: FunctionId,
     /// Iterations but the first, and what stores what is stored behind them, if that is not the same.
-    others: Option<(FunctionId, FunctionId)>,
+    pub others: Option<(FunctionId, FunctionId)>,
     /// The same for machines with features, the fastest first.
-    for_features: Vec<ForFeatures>,
+    pub for_features: Vec<ForFeatures>,
+}
+
+/// How many iterations of a loop there are to run.
+pub(super) struct Limited {
+    /// As many, a `U64`.
+    pub iterations: VariableId,
+    /// More than these are worth it.
+    pub fewest: u64,
+    /// The state behind the loop, and whether it was reached by these.
+    pub ends: Option<(u32, VariableId)>,
 }
 
 impl Fused<'_> {
@@ -218,7 +228,7 @@ impl Fused<'_> {
         f: &mut FunctionBuilder,
         building: &mut Building,
         functions: &mut Functions,
-    ) {
+    ) -> Run {
         let body = &counted.body;
         let run = self.run_of(body, building, functions);
         let fields = &self.fields;
@@ -226,17 +236,9 @@ impl Fused<'_> {
         let context = |field: u32| Place::field(super::CONTEXT, field);
         let index = |field: u32| Expr::read(context(field), Type::U32);
         let budget = Expr::read(context(fields.budget), Type::U64);
-        let iterations = f.scalar("iterations", Type::U64);
-        f.assign(iterations, u64_of(MOST));
-        let read = f.read(iterations);
-        let at_most = |f: &mut FunctionBuilder, bound: Expr| {
-            let bound = f.named("bound", bound);
-            f.when(bound.clone().less(read.clone()), |f| f.assign(iterations, bound));
-        };
-        f.when(budget.clone().less(u64_of(MOST)), |f| f.assign(iterations, budget.clone().plus(u64_of(1))));
+        let mut limits = Vec::new();
         for (&(n, _), buffer) in body.consumes.iter().zip(&fields.inputs).filter(|(port, _)| port.0 > 0) {
-            let there = Expr::binary(BinaryOp::Div, index(buffer.there), Expr::u32(n as u32));
-            at_most(f, there.to(Type::U64));
+            limits.push(Expr::binary(BinaryOp::Div, index(buffer.there), Expr::u32(n as u32)));
         }
         for (port, (&(n, _), buffer)) in body.produces.iter().zip(&fields.outputs).enumerate() {
             if n == 0 {
@@ -244,24 +246,12 @@ impl Fused<'_> {
             }
             self.ask_for_room(f, port, n);
             let room = Expr::u32(buffer.size).minus(index(buffer.first)).minus(index(buffer.there));
-            at_most(f, Expr::binary(BinaryOp::Div, room, Expr::u32(n as u32)).to(Type::U64));
+            limits.push(Expr::binary(BinaryOp::Div, room, Expr::u32(n as u32)));
         }
-        let (fewest, ends) = match &counted.rounds {
-            None => {
-                for trip in &counted.trips {
-                    let bound = self.trips(&body.graph, trip, building, functions);
-                    let argument = Argument::Value(read.clone());
-                    f.call(Some(iterations), bound, [on_context(), vec![argument]].concat());
-                }
-                (1, None)
-            }
-            // What rounds count has gone on by then.
-            Some(rounds) => {
-                let ends = rounds.last.as_ref().map(|_| f.scalar("ends", Type::Bool));
-                self.rounds(rounds, iterations, ends, f, building, functions);
-                (0, rounds.last.as_ref().zip(ends))
-            }
-        };
+        let is_near = budget.clone().less(u64_of(MOST));
+        limits.push(Expr::select(is_near, budget.clone().plus(u64_of(1)), u64_of(MOST)));
+        let Limited { iterations, fewest, ends } = self.limited(counted, &limits, f, building, functions);
+        let read = f.read(iterations);
         let count = read.clone().to(Type::U32);
         f.when(Expr::compare(CompareOp::Greater, read.clone(), u64_of(fewest)), |f| {
             let runs = |f: &mut FunctionBuilder, iterations: FunctionId, count: Expr| {
@@ -279,22 +269,59 @@ impl Fused<'_> {
                     });
                 }
             };
-            let with = |f: &mut FunctionBuilder, variant: &ForFeatures| match variant.not_first {
-                false => runs(f, variant.iterations, count.clone()),
-                true => {
+            let with = |f: &mut FunctionBuilder, at: usize| match &run.for_features[at] {
+                variant if variant.not_first => {
                     runs(f, run.iterations, one());
                     f.when(one().less(count.clone()), |f| runs(f, variant.iterations, count.clone().minus(one())));
                 }
+                variant => runs(f, variant.iterations, count.clone()),
             };
-            variants(f, &run.for_features, &with, &without);
+            let features: Vec<FeatureSetId> = run.for_features.iter().map(|variant| variant.features).collect();
+            variants(f, &features, 0, &with, &without);
             let spent = budget.clone().minus(read.clone().minus(u64_of(1)));
             f.push(Stmt::Assign(context(fields.budget), spent));
-            if let Some((last, ends)) = ends {
+            if let Some((target, ends)) = ends {
                 let ends = f.read(ends);
-                f.when(ends, |f| f.push(Stmt::Return(Some(Expr::u32(last.target as u32)))));
+                f.when(ends, |f| f.push(Stmt::Return(Some(Expr::u32(target)))));
             }
             f.push(Stmt::Return(Some(Expr::u32(state as u32))));
         });
+        run
+    }
+
+    /// How often a loop can run, within limits and by its counters, which go on by as much where they are rounds.
+    pub(super) fn limited(
+        &self,
+        counted: &CountedLoop,
+        limits: &[Expr],
+        f: &mut FunctionBuilder,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> Limited {
+        let iterations = f.scalar("iterations", Type::U64);
+        f.assign(iterations, Expr::int(Type::U64, MOST));
+        let read = f.read(iterations);
+        for limit in limits {
+            let bound = f.named("bound", limit.clone().to(Type::U64));
+            f.when(bound.clone().less(read.clone()), |f| f.assign(iterations, bound));
+        }
+        let (fewest, ends) = match &counted.rounds {
+            None => {
+                for trip in &counted.trips {
+                    let bound = self.trips(&counted.body.graph, trip, building, functions);
+                    let argument = Argument::Value(read.clone());
+                    f.call(Some(iterations), bound, [on_context(), vec![argument]].concat());
+                }
+                (1, None)
+            }
+            // What rounds count has gone on by then.
+            Some(rounds) => {
+                let ends = rounds.last.as_ref().map(|last| (last.target as u32, f.scalar("ends", Type::Bool)));
+                self.rounds(rounds, iterations, ends.map(|(_, ends)| ends), f, building, functions);
+                (0, ends)
+            }
+        };
+        Limited { iterations, fewest, ends }
     }
 
     /// Tokens of so many iterations are consumed and produced.
@@ -422,16 +449,17 @@ impl Fused<'_> {
     }
 }
 
-/// The first variant whose features the machine has, or what needs none.
-fn variants(
+/// The first variant, from a number on, whose features the machine has, or what needs none.
+pub(super) fn variants(
     f: &mut FunctionBuilder,
-    for_features: &[ForFeatures],
-    with: &dyn Fn(&mut FunctionBuilder, &ForFeatures),
+    features: &[FeatureSetId],
+    at: usize,
+    with: &dyn Fn(&mut FunctionBuilder, usize),
     without: &dyn Fn(&mut FunctionBuilder),
 ) {
-    let Some((first, rest)) = for_features.split_first() else { return without(f) };
-    let has = Expr { kind: ExprKind::Has(first.features), ty: Type::Bool };
-    f.either(has, |f| with(f, first), |f| variants(f, rest, with, without));
+    let Some(&first) = features.get(at) else { return without(f) };
+    let has = Expr { kind: ExprKind::Has(first), ty: Type::Bool };
+    f.either(has, |f| with(f, at), |f| variants(f, features, at + 1, with, without));
 }
 
 /// Where each port that iterations use is read or written.

@@ -20,8 +20,9 @@
 //! | `distributed` | loops as two, one of which need not wait |
 //! | `residues` | linear recurrences modulo a number, with powers in lanes |
 //! | `registers` | the instructions of these by name |
-//! | `lanes`, `lane_pieces` | iterations side by side |
+//! | `lanes`, `lane_pieces`, `transposed` | iterations side by side |
 //! | `states` | decisions, and which state is next |
+//! | `streams` | loops on the arrays of the caller |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod blocks;
@@ -37,13 +38,15 @@ mod products;
 mod registers;
 mod residues;
 mod states;
+mod streams;
+mod transposed;
 mod value;
 mod wide;
 
-use crate::Options;
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use crate::network::{Scheduled, scheduled};
+use crate::{Options, Streams};
 use headrace_ir::Network;
 use headrace_program::{
     Argument, CompareOp, Expr, Function, FunctionId, Interface, Module, Place, Stmt, Type, VariableId,
@@ -85,8 +88,19 @@ struct Fused<'a> {
     vectors: bool,
     /// Fields of the context for slots of words of 32 bits and of 64, and how many elements of them are used.
     slots: RefCell<[Option<(u32, u32)>; 2]>,
+    /// What runs the loops: by the number of a state and of a loop of it.
+    runs: RefCell<Vec<(usize, usize, loops::Run)>>,
     /// The first thing that programs do not have.
     refused: RefCell<Option<Reason>>,
+}
+
+/// What goes from state to state.
+#[derive(Clone, Copy)]
+enum States<'s> {
+    /// The function of each.
+    Each(&'s [FunctionId]),
+    /// One function for all.
+    InOne(FunctionId),
 }
 
 impl Fused<'_> {
@@ -168,6 +182,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
         nests_rotations: options.factor_rotations,
         vectors: options.vectors,
         slots: RefCell::default(),
+        runs: RefCell::default(),
         refused,
     };
     fused.rooms = fused.room_functions(&mut building);
@@ -182,14 +197,24 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     }
     fused.size_slots(&mut building);
     let init = fused.init(&mut building);
-    let run = fused.run(&states, scheduled.as_ref(), &mut functions, &mut building);
+    let streams = if options.streams == Streams::None {
+        Vec::new()
+    } else {
+        fused.streams(options.streams, &mut building, &mut functions)
+    };
+    let step = (!streams.is_empty()).then(|| fused.step(&states, &mut building));
+    let all = step.map_or(States::Each(&states), States::InOne);
+    let run = fused.run(all, scheduled.as_ref(), &mut functions, &mut building);
     let lacks_room = fused.lacks_room(inner, &mut building);
     let inputs = (0..network.inputs.len()).map(|at| fused.input(at, scheduled.as_ref(), &mut building)).collect();
     let outputs = (0..network.outputs.len()).map(|at| fused.output(at, scheduled.as_ref(), &mut building)).collect();
     if !building.diagnostics.is_empty() {
         return Err("its boundary cannot be lowered".to_owned());
     }
-    let interface = Interface { context: fused.fields.context, init, run, lacks_room, inputs, outputs };
+    let streams = step.map_or_else(Vec::new, |step| {
+        streams.into_iter().map(|stream| fused.of_states(stream, step, &mut building)).collect()
+    });
+    let interface = Interface { context: fused.fields.context, init, run, lacks_room, inputs, outputs, streams };
     Ok(building.module(network, interface))
 }
 
@@ -250,7 +275,7 @@ impl Fused<'_> {
     /// Goes from state to state until input or room is missing, or so many steps were done.
     fn run(
         &self,
-        states: &[FunctionId],
+        states: States<'_>,
         scheduled: Option<&Scheduled<'_>>,
         functions: &mut Functions,
         building: &mut Building,
@@ -274,13 +299,7 @@ impl Fused<'_> {
         let none = budget.clone().equals(Expr::int(Type::U64, 0));
         f.when(none, |f| f.push(Stmt::Return(Some(Expr::u32(Interface::LIMIT)))));
         f.push(Stmt::Assign(field(fields.budget), budget.minus(Expr::int(Type::U64, 1))));
-        f.assign(next, Expr::u32(DRY));
-        let cases = states.iter().enumerate().map(|(number, &state)| {
-            let arguments = vec![Argument::Reference(Place::variable(CONTEXT))];
-            (number as u32, vec![Stmt::Call { result: Some(next), function: state, arguments }])
-        });
-        let cases = cases.collect();
-        f.push(Stmt::Switch(Expr::read(field(fields.state), Type::U32), cases, Vec::new()));
+        self.next_state(&mut f, next, states);
         f.when(now.clone().at_least(Expr::u32(FAILED)), |f| {
             if hand_over.is_some() {
                 f.when(now.clone().equals(Expr::u32(LEFT)), |f| f.push(Stmt::Break(label)));
@@ -315,6 +334,38 @@ impl Fused<'_> {
         }
         let name = building.names.fresh("steps");
         building.function(f.finish(name, "goes on until nothing can", Some(Type::U32)))
+    }
+
+    /// Does what is to be done in the state that control is in, and assigns which comes next.
+    fn next_state(&self, f: &mut FunctionBuilder, next: VariableId, states: States<'_>) {
+        let context = || vec![Argument::Reference(Place::variable(CONTEXT))];
+        match states {
+            States::Each(states) => {
+                f.assign(next, Expr::u32(DRY));
+                let call = |(number, &function): (usize, &FunctionId)| {
+                    (number as u32, vec![Stmt::Call { result: Some(next), function, arguments: context() }])
+                };
+                let cases = states.iter().enumerate().map(call).collect();
+                let state = Expr::read(Place::field(CONTEXT, self.fields.state), Type::U32);
+                f.push(Stmt::Switch(state, cases, Vec::new()));
+            }
+            States::InOne(function) => f.call(Some(next), function, context()),
+        }
+    }
+
+    /// The same as a function, for several that go from state to state.
+    fn step(&self, states: &[FunctionId], building: &mut Building) -> FunctionId {
+        let mut f = self.begin();
+        let next = f.scalar("next", Type::U32);
+        self.next_state(&mut f, next, States::Each(states));
+        let next = f.read(next);
+        f.push(Stmt::Return(Some(next)));
+        let name = building.names.fresh("step");
+        building.function(f.finish(
+            name,
+            "does what is to be done in a state, and says which comes next",
+            Some(Type::U32),
+        ))
     }
 
     fn lacks_room(&self, inner: Option<(&Scheduled<'_>, &Place)>, building: &mut Building) -> FunctionId {

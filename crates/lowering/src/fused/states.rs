@@ -33,8 +33,9 @@ impl Fused<'_> {
         let mut f = FunctionBuilder::new();
         f.record("context", self.fields.context);
         let own = &self.automaton.states[number];
-        for counted in &own.loops {
-            self.counted(counted, number, &mut f, building, functions);
+        for (at, counted) in own.loops.iter().enumerate() {
+            let run = self.counted(counted, number, &mut f, building, functions);
+            self.runs.borrow_mut().push((number, at, run));
         }
         let mut state = State { number, fused: self, f, building, functions };
         state.step(&own.step, &[]);

@@ -93,6 +93,7 @@ pub fn module() -> Module {
                 read: FunctionId(5),
                 waiting: FunctionId(4),
             }],
+            streams: Vec::new(),
         },
     }
 }

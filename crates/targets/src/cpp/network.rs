@@ -4,7 +4,7 @@ use super::expression::{ctype, item};
 use super::function::{array, function};
 use super::{literal, name};
 use crate::braces::sentence;
-use headrace_program::{FieldType, FunctionId, Interface, Module, Type, effects};
+use headrace_program::{FieldType, FunctionId, Interface, Module, Stream, Type, effects};
 use std::fmt::Write as _;
 
 /// What machines make that no person would: values that turn out not to be read, conditions that are always so.
@@ -82,7 +82,7 @@ pub(super) fn network(head: &str, module: &Module, class: &str, of_operation: bo
     }
     outside(&mut text, module, &hosted, class);
     if of_operation {
-        by_number(&mut text, module);
+        by_number(&mut text, module, class);
     }
     let record = name(&module.record(module.interface.context).name);
     let _ = write!(
@@ -176,7 +176,7 @@ fn outside(text: &mut String, module: &Module, hosted: &[bool], class: &str) {
 }
 
 /// Ports by their numbers, for the functions that all operations share.
-fn by_number(text: &mut String, module: &Module) {
+fn by_number(text: &mut String, module: &Module, class: &str) {
     let mut arms: [String; 4] = Default::default();
     for (at, port) in module.interface.inputs.iter().enumerate() {
         let write = name(&module.function(port.write).name);
@@ -217,4 +217,36 @@ fn by_number(text: &mut String, module: &Module) {
     text.push_str("\n    bool run() { return run(UINT64_MAX) == Status::idle; }\n");
     text.push_str(&function("std::size_t get(int port, std::span<std::uint8_t> bytes)", &get, "0"));
     text.push_str(&function("std::optional<std::uint32_t> get_word(int port)", &get_word, "std::nullopt"));
+    streams(text, module, class);
+}
+
+/// What takes input where it lies: numbers of bytes that were taken, and in the upper half of those that were made.
+fn streams(text: &mut String, module: &Module, class: &str) {
+    let mut arms = String::new();
+    let mut uses_output = false;
+    for Stream { input, output, function } in &module.interface.streams {
+        let own = name(&module.function(*function).name);
+        let (condition, room) = match output {
+            Some(output) => (format!("input == {input} && output == {output}"), ", room, length(room)"),
+            None => (format!("input == {input}"), ""),
+        };
+        uses_output |= output.is_some();
+        let _ = write!(
+            arms,
+            "        if ({condition}) {{\n            return {class}::{own}(whole_x, bytes, length(bytes){room});\n        }}\n"
+        );
+    }
+    let unused = |used: bool| if used { "" } else { "[[maybe_unused]] " };
+    let (input, rest) = (unused(!arms.is_empty()), unused(uses_output));
+    let length = if arms.is_empty() {
+        ""
+    } else {
+        "        const auto length = [](Bytes part) { return static_cast<std::uint32_t>(std::min<std::size_t>(part.size(), UINT32_MAX)); };\n"
+    };
+    let _ = write!(
+        text,
+        "\n    std::uint64_t stream({input}int input, {input}std::span<const std::uint8_t> bytes, {rest}int output,\n                         \
+         {rest}std::span<std::uint8_t> room) {{\n{}{arms}        return 0;\n    }}\n",
+        length.replace("Bytes", "std::span<const std::uint8_t>")
+    );
 }

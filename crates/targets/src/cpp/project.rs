@@ -8,13 +8,13 @@ use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::Options as Lowering;
+use headrace_lowering::{Options as Lowering, Streams};
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(8192, COMPILED_LANES).with_vectors();
+const LOWERING: Lowering = Lowering::of(8192, COMPILED_LANES).with_vectors().with_streams(Streams::Fast);
 
 /// The headers that projects ship with.
 const SUPPORT: &str = include_str!("../../../../runtime/cpp/support.hpp");

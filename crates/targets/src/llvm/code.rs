@@ -7,7 +7,9 @@ use super::alias::{Access, BOOL_RANGE, Tags};
 use super::module::table_name;
 use super::types::{Structure, memory, value};
 use crate::layout::Layouts;
-use headrace_program::{Expr, Field, FieldType, Function, FunctionId, Label, Module, Place, Root, Type, VariableKind};
+use headrace_program::{
+    Expr, FeatureSetId, Field, FieldType, Function, FunctionId, Label, Module, Place, Root, Type, VariableKind,
+};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -25,6 +27,10 @@ pub(super) struct Shared<'a> {
     pub(super) prefix: &'a str,
     /// Functions that put bytes of words in order, of which the functions printed so far call: order and type.
     pub(super) orders: RefCell<BTreeSet<(&'static str, &'static str)>>,
+    /// Declarations of the intrinsic functions that the functions printed so far call.
+    pub(super) intrinsics: RefCell<BTreeSet<String>>,
+    /// The architecture that the module is for, where it is for one.
+    pub(super) architecture: Option<&'static str>,
 }
 
 /// A loop around the statement that is printed.
@@ -104,6 +110,12 @@ impl<'a> Code<'a> {
         self.is_live = false;
     }
 
+    /// Whether functions for machines with features are printed, of the set of this number.
+    pub(super) fn has_features(&self, features: FeatureSetId) -> bool {
+        let set = self.shared.module.features.get(features.index());
+        set.is_some_and(|set| self.shared.architecture == Some(set.architecture))
+    }
+
     // --- addresses ---
 
     /// The type that a place is found in, its pointer, and the positions that lead to it.
@@ -126,7 +138,7 @@ impl<'a> Code<'a> {
                 (format!("[{len} x {}]", memory(ty)), pointer, zero(), Some(Access::Elements(ty)), None)
             }
             VariableKind::Slice { element, .. } => (memory(element).to_owned(), pointer, Vec::new(), None, None),
-            VariableKind::Vector(bits) => (format!("<{} x i64>", bits / 64), pointer, Vec::new(), None, None),
+            VariableKind::Vector(bits) => (super::vector::register(bits), pointer, Vec::new(), None, None),
             VariableKind::Record(id) => {
                 let (mut record, mut path, mut access, mut last) = (Some(id), zero(), None, FieldType::Record(id));
                 for &field in &place.path {
@@ -210,7 +222,7 @@ impl<'a> Code<'a> {
 
     // --- memory ---
 
-    fn known(&mut self, spot: &Spot) -> String {
+    pub(super) fn known(&mut self, spot: &Spot) -> String {
         if spot.is_slot {
             return String::new();
         }

@@ -17,7 +17,14 @@ fn build(subject: &Subject<'_>) -> Vec<Step> {
     let include = format!("-I{PROJECT}/src");
     let flags = ["-O3", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-Wno-override-module", &include, "contender.c"];
     let words = [subject.tool(0)].into_iter().chain(flags).map(str::to_owned);
-    let sources = subject.sources("src/", &[".c", ".ll"]);
+    let mut sources = subject.sources("src/", &[".c", ".ll"]);
+    // Of modules, those for this machine, as the Makefile of the project takes them.
+    let (folder, own) = (format!("{PROJECT}/src/"), format!("{PROJECT}/src/{}/", std::env::consts::ARCH));
+    let listed = sources.clone();
+    sources.retain(|path| match path.rsplit_once('/') {
+        Some((of, name)) if of.len() < folder.len() => !listed.contains(&format!("{own}{name}")),
+        _ => path.starts_with(&own),
+    });
     let rest = ["-o", "contender.so", "-lm", "-pthread"].map(str::to_owned);
     vec![Step::new(words.chain(sources).chain(rest))]
 }

@@ -10,7 +10,10 @@ impl Code<'_> {
         let ty = value(expr.ty);
         match &expr.kind {
             ExprKind::Constant(bits) => constant(*bits, expr.ty),
-            // A module names no machine.
+            ExprKind::Has(features) if self.has_features(*features) => {
+                self.define(&format!("call i1 @{}.has.{}()", self.shared.prefix, features.index()))
+            }
+            // A module that names no machine has no functions for features.
             ExprKind::Has(_) => constant(0, Type::Bool),
             ExprKind::Read(place) => {
                 let spot = self.scalar(place, expr.ty);
@@ -51,6 +54,21 @@ impl Code<'_> {
                 let (condition, yes, no) = (self.value(condition), self.value(yes), self.value(no));
                 self.define(&format!("select i1 {condition}, {ty} {yes}, {ty} {no}"))
             }
+        }
+    }
+
+    /// Whether a condition holds, where the architecture alone decides that.
+    pub(super) fn settled(&self, condition: &Expr) -> Option<bool> {
+        match &condition.kind {
+            ExprKind::Constant(value) => Some(*value != 0),
+            ExprKind::Has(features) => (!self.has_features(*features)).then_some(false),
+            ExprKind::Unary(UnaryOp::Not, x) => self.settled(x).map(|holds| !holds),
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+                let decides = Some(*op == BinaryOp::Or);
+                let (a, b) = (self.settled(a), self.settled(b));
+                if a == decides || b == decides { decides } else { a.filter(|_| b.is_some()) }
+            }
+            _ => None,
         }
     }
 

@@ -65,6 +65,25 @@ pub(super) fn header(head: &str, module: &Module, prefix: &str) -> String {
             host(module, port.waiting).0
         );
     }
+    for stream in &module.interface.streams {
+        let (about, room) = match stream.output {
+            None => (String::new(), ""),
+            Some(output) => (
+                format!(
+                    " tokens of `{}` go to\n   `to`, which does not overlap, and how many is in the upper 32 bits.",
+                    outputs[output].name
+                ),
+                ", uint8_t *to, uint32_t n_to",
+            ),
+        };
+        let _ = write!(
+            text,
+            "\n/* Fires and takes tokens of `{}` where they lie, as far as it can, and returns how many;{about} */\n\
+             uint64_t {}(uint64_t *state, const uint8_t *from, uint32_t n_from{room});\n",
+            inputs[stream.input].name,
+            own(stream.function)
+        );
+    }
     let _ = write!(
         text,
         "\n/* The same for those who handle many networks: ports by their numbers. */\nextern const struct headrace_network {prefix}_network;\n\n\
@@ -116,12 +135,50 @@ pub(super) fn table(head: &str, module: &Module, prefix: &str) -> String {
             "\nstatic size_t {name}(void *context, uint32_t port, {pointer}tokens, size_t n_tokens) {{\n{body}}}\n"
         );
     }
+    let has_streams = !module.interface.streams.is_empty();
+    if has_streams {
+        text.push_str(&stream(module, prefix));
+    }
+    let stream = if has_streams { "    .stream = stream,\n" } else { "" };
     let _ = write!(
         text,
         "\nconst struct headrace_network {prefix}_network = {{\n    .name = \"{}\",\n    .size = sizeof(struct {prefix}),\n    \
          .alignment = alignof(struct {prefix}),\n    .init = init,\n    .write = write,\n    .read = read,\n    .run = run,\n    \
-         .clear = clear,\n    .inspect = headrace_calls_inspect,\n    .firings = headrace_calls_firings,\n    .control = control,\n}};\n",
+         .clear = clear,\n    .inspect = headrace_calls_inspect,\n    .firings = headrace_calls_firings,\n    .control = control,\n{stream}}};\n",
         module.name.replace(['"', '\\', '\n'], "_")
     );
     text
+}
+
+/// The function of the table that moves input and output of ports of bytes, without copies where the module can.
+fn stream(module: &Module, prefix: &str) -> String {
+    let mut cases = String::new();
+    for stream in &module.interface.streams {
+        let name = &module.function(stream.function).name;
+        let (condition, room) = match stream.output {
+            None => (format!("input == {}u", stream.input), ""),
+            Some(output) => {
+                (format!("input == {}u && output == {output}u", stream.input), ", out + made, least(*n_out - made)")
+            }
+        };
+        let _ = write!(
+            cases,
+            "        if ({condition}) {{\n            moved = {prefix}_{name}(own->state, in + taken, least(n_in - taken){room});\n        }}\n"
+        );
+    }
+    let lacks_room = &module.function(module.interface.lacks_room).name;
+    format!(
+        "\nstatic uint32_t least(size_t n) {{\n    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;\n}}\n\n\
+         /* Bytes of input from which on it is worth asking whether they can be taken where they lie. */\n#define LONG 512\n\n\
+         static size_t stream(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output, uint8_t *out,\n                     \
+         size_t *n_out, uint32_t *status) {{\n    struct {prefix} *const own = context;\n    size_t taken = 0, made = 0, n;\n    \
+         do {{\n        uint64_t moved = 0;\n        n = 0;\n        if (n_in - taken >= LONG) {{\n{cases}        }}\n        \
+         taken += (uint32_t)moved;\n        made += (size_t)(moved >> 32);\n        if (moved != 0) {{\n            n = 1;\n            \
+         continue;\n        }}\n        if (taken < n_in) {{\n            n = write(context, input, in + taken, n_in - taken);\n            \
+         taken += n;\n        }}\n        *status = run(context, UINT64_MAX);\n        if (*status != HEADRACE_IDLE) {{\n            break;\n        }}\n        \
+         if (made < *n_out) {{\n            const size_t got = read(context, output, out + made, *n_out - made);\n            made += got;\n            \
+         n += got;\n        }}\n        \
+         if (taken == n_in && (made < *n_out || *n_out == 0) && !{prefix}_{lacks_room}(own->state)) {{\n            \
+         *status = HEADRACE_DRY;\n            break;\n        }}\n    }} while (n != 0);\n    *n_out = made;\n    return taken;\n}}\n"
+    )
 }

@@ -2,8 +2,10 @@
 
 use super::alias::Tags;
 use super::code::{Code, Shared};
+use super::processor::{attributes, questions};
 use super::statement::calls_native;
 use super::types::{Structure, bytes, constant, given, memory, result, structure_of, value};
+use super::vector::register;
 use crate::layout::{Layouts, array_bytes};
 use headrace_program::{
     ByteOrder, Function, FunctionId, Interface, Module, RecordId, Table, Type, VariableId, VariableKind, effects,
@@ -23,11 +25,14 @@ pub(super) fn outside(interface: &Interface) -> Vec<FunctionId> {
     let mut ids = vec![interface.run, interface.lacks_room];
     ids.extend(interface.inputs.iter().map(|port| port.write));
     ids.extend(interface.outputs.iter().flat_map(|port| [port.read, port.waiting]));
+    ids.extend(interface.streams.iter().map(|stream| stream.function));
     ids
 }
 
 /// A network as a module; names of the outside begin with the prefix.
-pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
+///
+/// It names no machine, or has functions for what machines of an architecture have.
+pub(super) fn module(head: &str, module: &Module, prefix: &str, architecture: Option<&'static str>) -> String {
     let layouts = Layouts::of(module);
     let records = (0..module.records.len()).map(|at| RecordId(at as u32));
     let structures: Vec<Structure> = records.map(|id| structure_of(module, &layouts, id)).collect();
@@ -48,10 +53,21 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
         hosted: &hosted,
         prefix,
         orders: RefCell::default(),
+        intrinsics: RefCell::default(),
+        architecture,
+    };
+    let about = match architecture {
+        None => {
+            "It names no machine: clang, llc and opt take the one that they are told, and opt must be told if its first byte of a word is\n\
+             ; the most significant."
+                .to_owned()
+        }
+        Some(architecture) => {
+            format!("It is for {architecture}, whatever its features: it asks the processor for those that functions need.")
+        }
     };
     let mut text = format!(
-        "{head}; The network `{}`.\n;\n; It names no machine: clang, llc and opt take the one that they are told, and opt must be told if its first byte of a word is\n\
-         ; the most significant. {prefix}.h declares what stands here for the outside; its state is {}, of which the outside knows nothing.\n\nsource_filename = \"{}\"\n\n",
+        "{head}; The network `{}`.\n;\n; {about} {prefix}.h declares what stands here for the outside; its state is {}, of which the outside knows nothing.\n\nsource_filename = \"{}\"\n\n",
         module.name.replace('\n', " "),
         super::types::structure(module, module.interface.context),
         quoted(&module.name)
@@ -59,8 +75,13 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
     structures.iter().for_each(|structure| text.push_str(&structure.text));
     constants(&mut text, module, prefix);
     let mut tags = Tags::default();
-    for at in 0..module.functions.len() {
+    text.push_str(&architecture.map_or(String::new(), |architecture| questions(module, architecture, prefix)));
+    for (at, own) in module.functions.iter().enumerate() {
         let id = FunctionId(at as u32);
+        let needed = own.features.and_then(|features| module.features.get(features.index()));
+        if needed.is_some_and(|set| architecture != Some(set.architecture)) {
+            continue;
+        }
         text.push_str(&function(&shared, id, outside.contains(&id), &mut tags));
     }
     orders(&mut text, prefix, &shared.orders.borrow());
@@ -80,15 +101,27 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n\
          declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)\n",
     );
+    for declared in shared.intrinsics.borrow().iter() {
+        let _ = writeln!(text, "{declared}");
+    }
     if hosted.contains(&true) {
         text.push_str(
             "\n; What the host does: headrace_calls.h.\ndeclare void @headrace_print(ptr, ptr, i32)\n\
              declare void @headrace_print_real(ptr, double, i32)\ndeclare i64 @headrace_native(ptr, ptr, ptr, i32, i32, ...)\n",
         );
     }
-    let _ = write!(text, "\nattributes #0 = {{ nounwind }}\n\n{}", tags.text(module));
+    text.push_str("\nattributes #0 = { nounwind }\n");
+    for (number, set) in module.features.iter().enumerate() {
+        if architecture == Some(set.architecture) {
+            let _ = writeln!(text, "attributes #{} = {{ {} }}", FIRST_OF_FEATURES + number, attributes(set));
+        }
+    }
+    let _ = write!(text, "\n{}", tags.text(module));
     text
 }
+
+/// The number of the attributes of functions that need the first set of features; there are others before.
+const FIRST_OF_FEATURES: usize = 3;
 
 /// The functions that put bytes of words in order, as far as they are called. What order the machine has is asked of a
 /// constant, so that whoever compiles for a machine has the answer then.
@@ -240,6 +273,8 @@ fn function(shared: &Shared<'_>, id: FunctionId, is_outside: bool, tags: &mut Ta
                 );
                 starts.push(start);
             }
+            // It is given a value before it is read.
+            VariableKind::Vector(bits) => code.line(&format!("%{own} = alloca {}", register(bits))),
             _ => {}
         }
     }
@@ -255,10 +290,11 @@ fn function(shared: &Shared<'_>, id: FunctionId, is_outside: bool, tags: &mut Ta
     let returned = function.result.map_or("void".to_owned(), result);
     let about = if function.about.is_empty() { &function.name } else { &function.about };
     format!(
-        "; {}\ndefine {linkage}{returned} @{}({}) #0 {{\n{}}}\n\n",
+        "; {}\ndefine {linkage}{returned} @{}({}) #{} {{\n{}}}\n\n",
         about.replace('\n', " "),
         shared.functions[id.index()],
         parameters.join(", "),
+        function.features.map_or(0, |features| FIRST_OF_FEATURES + features.index()),
         code.out
     )
 }

@@ -12,12 +12,16 @@ use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::Options as Lowering;
-use headrace_program::Module;
+use headrace_lowering::{Options as Lowering, Streams};
+use headrace_program::{Function, Module};
 use headrace_source::Diagnostic;
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(4096, COMPILED_LANES).in_place().with_nested_rotations();
+const LOWERING: Lowering =
+    Lowering::of(4096, COMPILED_LANES).in_place().with_nested_rotations().with_vectors().with_streams(Streams::Fast);
+
+/// Architectures that modules of their own are printed for, where functions need their features.
+const ARCHITECTURES: [&str; 1] = ["x86_64"];
 
 /// What modules call, in C.
 pub const CALLS: &[(&str, &str)] = &[
@@ -25,7 +29,8 @@ pub const CALLS: &[(&str, &str)] = &[
     ("headrace_calls.c", include_str!("../../../../runtime/llvm/headrace_calls.c")),
 ];
 
-/// The files of a network: its module `PREFIX.ll`, its header and its table, without the runtime.
+/// The files of a network: its module `PREFIX.ll`, `ARCHITECTURE/PREFIX.ll` with functions for features of machines where it has
+/// some, its header and its table, without the runtime.
 ///
 /// # Errors
 ///
@@ -38,7 +43,16 @@ fn printed(lowered: &Module, prefix: &str, options: &Options) -> Files {
     let head = head(&options.command);
     let line = format!("; Made by `{}`. Changes here will be lost.\n", options.command.replace('\n', " "));
     let mut files = Files::new();
-    files.insert(format!("{prefix}.ll"), module::module(&line, lowered, prefix).into_bytes());
+    files.insert(format!("{prefix}.ll"), module::module(&line, lowered, prefix, None).into_bytes());
+    for architecture in ARCHITECTURES {
+        let own = |function: &Function| {
+            function.features.is_some_and(|set| lowered.features[set.index()].architecture == architecture)
+        };
+        if lowered.functions.iter().any(own) {
+            let text = module::module(&line, lowered, prefix, Some(architecture));
+            files.insert(format!("{architecture}/{prefix}.ll"), text.into_bytes());
+        }
+    }
     files.insert(format!("{prefix}.h"), glue::header(&head, lowered, prefix).into_bytes());
     files.insert(format!("{prefix}.c"), glue::table(&head, lowered, prefix).into_bytes());
     files

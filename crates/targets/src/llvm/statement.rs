@@ -29,7 +29,7 @@ impl Code<'_> {
                 let spot = self.spot(place, index);
                 self.store(&spot, &operand);
             }
-            Stmt::Vector(_) => {}
+            Stmt::Vector(statement) => self.vector(statement),
             Stmt::StoreWord(place, index, own, order) => self.store_word(place, index, own, *order),
             Stmt::Lanes { lane, count, body } => self.lanes(*lane, *count, body),
             Stmt::Copy { target, at, source, from, count } => self.copy(target, at, source, from, count),
@@ -60,6 +60,9 @@ impl Code<'_> {
     // --- control ---
 
     fn choice(&mut self, condition: &Expr, yes: &[Stmt], no: &[Stmt]) {
+        if let Some(holds) = self.settled(condition) {
+            return self.block(if holds { yes } else { no });
+        }
         let number = self.blocks();
         let [then, other, end] = ["then", "else", "end"].map(|part| format!("if.{number}.{part}"));
         let condition = self.value(condition);

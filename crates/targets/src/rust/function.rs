@@ -244,16 +244,22 @@ impl Printer<'_> {
     fn vector(&mut self, statement: &VectorStmt) {
         let scope = self.scope;
         let bits = |register: VariableId| vector::width(scope.function, register);
+        // Elements that a register has room for.
+        let count = |place: &Place, bits: u32| {
+            bits / scope.module.element(scope.function, place).map_or(8, |ty| 8 * ty.bytes())
+        };
         let value = match statement {
             VectorStmt::Store { place, index, from } => {
-                let (place, at, bits) = (scope.place(place), scope.index(index), bits(*from));
+                let (bits, count) = (bits(*from), count(place, bits(*from)));
+                let (place, at) = (scope.place(place), scope.index(index));
                 let (store, from) = (vector::store(bits), name(&scope.function.variables[from.index()].name));
-                let bytes = format!("{place}[{at}..][..{}].as_mut_ptr().cast()", bits / 8);
+                let bytes = format!("{place}[{at}..][..{count}].as_mut_ptr().cast()");
                 return self.line(&format!("unsafe {{ {store}({bytes}, {from}) }};"));
             }
             VectorStmt::Load { to, place, index } => {
-                let (place, at, bits) = (scope.place(place), scope.index(index), bits(*to));
-                format!("unsafe {{ {}({place}[{at}..][..{}].as_ptr().cast()) }}", vector::load(bits), bits / 8)
+                let (bits, count) = (bits(*to), count(place, bits(*to)));
+                let (place, at) = (scope.place(place), scope.index(index));
+                format!("unsafe {{ {}({place}[{at}..][..{count}].as_ptr().cast()) }}", vector::load(bits))
             }
             VectorStmt::Set { low, high, .. } => {
                 format!("_mm_set_epi64x({} as i64, {} as i64)", scope.operand(high), scope.operand(low))

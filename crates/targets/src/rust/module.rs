@@ -3,7 +3,7 @@
 use super::expression::constant;
 use super::function::{WITH_FEATURES, feature_name, function, zero};
 use super::name;
-use headrace_program::{FieldType, FunctionId, Interface, Module, Type, effects};
+use headrace_program::{FieldType, FunctionId, Interface, Module, Stream, Type, effects};
 use std::fmt::Write as _;
 
 /// What machines make that no person would: values that turn out not to be read, conditions that are always so.
@@ -183,12 +183,36 @@ fn network_of_operation(module: &Module) -> String {
         }
     }
     let [put, put_word, get, get_word] = arms;
+    let stream = streams(module);
     format!(
         "impl crate::message::Network for Context {{\n    fn restart(&mut self) {{\n        Context::restart(self);\n    }}\n\n    \
          fn put(&mut self, port: usize, bytes: &[u8]) -> usize {{\n        match port {{\n{put}            _ => 0,\n        }}\n    }}\n\n    \
          fn put_word(&mut self, port: usize, word: u32) -> bool {{\n        match port {{\n{put_word}            _ => false,\n        }}\n    }}\n\n    \
          fn run(&mut self) -> bool {{\n        Context::run(self, u64::MAX) == Status::Idle\n    }}\n\n    \
          fn get(&mut self, port: usize, bytes: &mut [u8]) -> usize {{\n        match port {{\n{get}            _ => 0,\n        }}\n    }}\n\n    \
-         fn get_word(&mut self, port: usize) -> Option<u32> {{\n        match port {{\n{get_word}            _ => None,\n        }}\n    }}\n}}\n"
+         fn get_word(&mut self, port: usize) -> Option<u32> {{\n        match port {{\n{get_word}            _ => None,\n        }}\n    }}\n{stream}}}\n"
+    )
+}
+
+/// What takes input where it lies, if there is something.
+fn streams(module: &Module) -> String {
+    let mut arms = String::new();
+    for Stream { input, output, function } in &module.interface.streams {
+        let own = name(&module.function(*function).name);
+        let (port, room) = match output {
+            Some(output) => (output.to_string(), ", room, length(room)"),
+            None => ("_".to_owned(), ""),
+        };
+        let _ =
+            writeln!(arms, "            ({input}, {port}) => self::{own}(&mut self.0, bytes, length(bytes){room}),");
+    }
+    if arms.is_empty() {
+        return arms;
+    }
+    format!(
+        "\n    fn stream(&mut self, input: usize, bytes: &[u8], output: usize, room: &mut [u8]) -> (usize, usize) {{\n        \
+         let length = |bytes: &[u8]| bytes.len().min(u32::MAX as usize) as u32;\n        \
+         let moved = match (input, output) {{\n{arms}            _ => 0,\n        }};\n        \
+         (moved as u32 as usize, (moved >> 32) as usize)\n    }}\n"
     )
 }

@@ -7,14 +7,15 @@ use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::Options as Lowering;
+use headrace_lowering::{Options as Lowering, Streams};
 use headrace_program::effects;
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(8192, COMPILED_LANES).with_nested_rotations().with_vectors();
+const LOWERING: Lowering =
+    Lowering::of(8192, COMPILED_LANES).with_nested_rotations().with_vectors().with_streams(Streams::Fast);
 
 /// The modules that crates ship with.
 const HOST: &str = include_str!("../../../../runtime/rust/host.rs");

@@ -11,7 +11,9 @@ pub(crate) fn add(files: &mut Files, name: &str, command: &str, about: &str, dev
     let ending = |ending: &str| -> Vec<String> {
         files.keys().filter(|path| path.starts_with("src/") && path.ends_with(ending)).cloned().collect()
     };
-    let (sources, headers, modules) = (ending(".c"), ending(".h"), ending(".ll"));
+    let (sources, headers, mut modules) = (ending(".c"), ending(".h"), ending(".ll"));
+    // Those in folders of architectures stand for these there.
+    modules.retain(|path| path.matches('/').count() == 1);
     let made = format!("# Made by `{command}`. Changes here will be lost.\n");
     let objects: Vec<String> = sources.iter().map(|path| format!("{}.o", path.trim_end_matches(".c"))).collect();
     let threads = sources.iter().any(|path| path == HELPERS);
@@ -51,9 +53,19 @@ const CMAKE_MODULES: &str = "
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang OR CMAKE_C_COMPILER_VERSION VERSION_LESS 15)
   message(FATAL_ERROR \"LLVM IR is compiled by clang of version 15 or newer: -DCMAKE_C_COMPILER=clang-19\")
 endif()
-foreach(module ${MODULES})
+# Modules for the architecture that is compiled for have functions for features of its processors.
+execute_process(COMMAND ${CMAKE_C_COMPILER} -dumpmachine OUTPUT_VARIABLE MACHINE OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(CMAKE_C_COMPILER_TARGET)
+  set(MACHINE ${CMAKE_C_COMPILER_TARGET})
+endif()
+string(REGEX REPLACE \"-.*\" \"\" ARCHITECTURE \"${MACHINE}\")
+foreach(name ${MODULES})
+  set(module src/${ARCHITECTURE}/${name})
+  if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${module})
+    set(module src/${name})
+  endif()
   add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${module}.o
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/src
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/src/${ARCHITECTURE}
     COMMAND ${CMAKE_C_COMPILER} -O3 -fPIC -Wno-override-module -c ${CMAKE_CURRENT_SOURCE_DIR}/${module} -o ${CMAKE_CURRENT_BINARY_DIR}/${module}.o
     DEPENDS ${module} VERBATIM)
   list(APPEND MODULE_OBJECTS ${CMAKE_CURRENT_BINARY_DIR}/${module}.o)
@@ -71,10 +83,20 @@ LLVM_LINK ?= $(subst clang,llvm-link,$(CLANG))
 LLI ?= $(subst clang,lli,$(CLANG))
 ";
 
+/// Which modules a Makefile takes.
+const MAKE_ARCHITECTURE: &str = "\
+# Modules for the architecture that is compiled for have functions for features of its processors.
+ARCHITECTURE := $(firstword $(subst -, ,$(shell $(CC) $(CFLAGS) -dumpmachine)))
+MODULES := $(foreach module,ALL,\\
+    $(firstword $(wildcard $(subst src/,src/$(ARCHITECTURE)/,$(module))) $(module)))
+";
+
 /// What users of modules want to know.
 const README_MODULES: &str = "
 `src/*.ll` are modules in LLVM IR, one for each network, for clang, opt and llc of version 15 or newer: they name no machine
-and may be optimised and linked as you like. The header beside each declares its functions. What stands around them is C.
+and may be optimised and linked as you like. `src/x86_64` has modules that are taken instead of those of the same names for
+x86-64: they ask the processor what it has and have functions for instructions on wide registers, of AES or SHA for example;
+without a library of the system, so that `lli` and `opt` take them, too. `make ARCHITECTURE=none` leaves them out. The header beside each declares its functions. What stands around them is C.
 `make lli` links everything into one module and runs the test in `lli`; `CLANG=clang-16` says which tools are taken.
 ";
 
@@ -187,7 +209,10 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTA
         headers = headers.join(" "),
         modules = match modules {
             [] => String::new(),
-            modules => format!("set(MODULES {}){CMAKE_MODULES}\n", modules.join(" ")),
+            modules => {
+                let names: Vec<&str> = modules.iter().map(|path| path.trim_start_matches("src/")).collect();
+                format!("set(MODULES {}){CMAKE_MODULES}\n", names.join(" "))
+            }
         },
         module_objects = if modules.is_empty() { "" } else { " ${MODULE_OBJECTS}" }
     )
@@ -215,20 +240,23 @@ Cflags: -I${{includedir}}
         let Parts { name, made, headers, modules, threads, device, .. } = *self;
         let threads = if threads { " -pthread" } else { "" };
         let libraries = device.map_or("", |device| device.make_libraries);
-        let modules_too = modules.iter().map(|path| path.replace(".ll", ".module.o"));
+        let modules_too = (!modules.is_empty()).then(|| "$(MODULES:.ll=.module.o)".to_owned());
         let compiled: Vec<String> =
             objects.iter().cloned().chain(modules_too).chain(device_objects.iter().cloned()).collect();
+        let chosen = match modules {
+            [] => String::new(),
+            modules => MAKE_ARCHITECTURE.replace("ALL", &modules.join(" ")),
+        };
         let (first, rules) = if modules.is_empty() {
             device.map_or(("", String::new()), |device| (device.make_first, device.make_rules.to_owned()))
         } else {
             let bitcode: Vec<String> = objects.iter().map(|path| path.replace(".o", ".bc")).collect();
             let rules = format!(
                 "\n%.module.o: %.ll\n\t$(CC) -Wno-override-module $(CFLAGS) -c $< -o $@\n\n\
-             BITCODE = test/test.bc {}\nMODULES = {}\n\n%.bc: %.c $(HEADERS)\n\t$(CC) $(ALL_CFLAGS) -emit-llvm -c $< -o $@\n\n\
+             BITCODE = test/test.bc {}\n\n%.bc: %.c $(HEADERS)\n\t$(CC) $(ALL_CFLAGS) -emit-llvm -c $< -o $@\n\n\
              test/whole.bc: $(BITCODE) $(MODULES)\n\t$(LLVM_LINK) $(BITCODE) $(MODULES) -o $@\n\n\
              .PHONY: lli\nlli: test/whole.bc\n\t$(LLI) test/whole.bc\n",
-                bitcode.join(" "),
-                modules.join(" ")
+                bitcode.join(" ")
             );
             (MAKE_MODULES, rules)
         };
@@ -244,7 +272,7 @@ Cflags: -I${{includedir}}
 # A section for each function: linkers drop what a program does not call (-Wl,--gc-sections). Nothing is ever unwound.
 SECTIONS = -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
 ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc{threads} $(SECTIONS) $(CFLAGS)
-OBJECTS = {objects}
+{chosen}OBJECTS = {objects}
 HEADERS = {headers}
 {core}
 lib{name}.a: $(OBJECTS)

@@ -843,7 +843,10 @@ impl<'l> Writer<'l> {
             });
         }
         self.cycles.0 += 2 * n as u64;
-        self.past.now += u64::from(*latency.generator_setup + *latency.repeat_setup) + time;
+        // Parts behind may need them, too.
+        let begin = self.past.now + u64::from(*latency.generator_setup + *latency.repeat_setup);
+        self.past.when.extend((begin..).zip(&made.comes).map(|(when, (_, word))| (*word, when)));
+        self.past.now = begin + time;
     }
 
     /// A hardware loop. Parameters of all turns go to the stream in the order of their uses.

@@ -403,6 +403,7 @@ impl<'d> Maker<'d> {
     fn program(mut self, machine: &Machine, form: Form, lean: bool) -> Result<(Generated, Sent), (usize, String)> {
         let fail = |why: String| (usize::MAX, why);
         let mut lowered = Lowered::new(*machine.core.word_bits);
+        lowered.lean = lean;
         // Blocks of each task, and whether a task needs a word that another on this processor gives.
         let mut turns: Vec<Vec<Block>> = Vec::new();
         for (task, message) in self.design.cores[self.core].turns(self.design.in_flight) {

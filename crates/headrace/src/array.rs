@@ -130,6 +130,15 @@ impl Shape {
         Ok(Self { feeds })
     }
 
+    /// Tokens of a message at each input port; none where they are known beforehand.
+    pub fn tokens(&self) -> Vec<Option<usize>> {
+        let of = |feed: &Feed| match feed {
+            Feed::Data(n) => Some(*n),
+            Feed::Known(_) => None,
+        };
+        self.feeds.iter().map(of).collect()
+    }
+
     /// Random messages; tokens of the `same` ports are those of the first in all.
     pub fn random(&self, network: &Network, n: usize, seed: u64, same: &[usize]) -> Vec<Message> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

@@ -3,7 +3,7 @@
 
 use headrace_array::machine::Machine;
 use headrace_platform::{File, find};
-use headrace_testkit::mapped::{TRIES, random_case, roomy};
+use headrace_testkit::mapped::{TRIES, clocked_machine, random_case, random_case_in_rtl, roomy};
 
 /// Networks that are mapped; `headrace-testkit mapped --cases N` takes more.
 const CASES: u64 = 300;
@@ -25,6 +25,24 @@ fn random_networks_on_an_array_give_what_the_interpreter_gives() {
 
 /// Networks on which code generation was wrong once, far from those above.
 const FAILED: [u64; 3] = [218_956, 272_079, 262_545];
+
+/// Networks that run as soft cores in RTL.
+const CLOCKED: u64 = 40;
+
+#[test]
+fn soft_cores_do_what_the_simulator_does_cycle_for_cycle() {
+    let machine = clocked_machine().expect("it is right");
+    let mut n_mapped = 0;
+    let mut seed = 1000;
+    while n_mapped < CLOCKED && seed < 1000 + CLOCKED * TRIES {
+        match random_case_in_rtl(seed, &machine) {
+            Ok(mapped) => n_mapped += u64::from(mapped),
+            Err(why) => panic!("seed {seed}: {why}"),
+        }
+        seed += 1;
+    }
+    assert!(n_mapped == CLOCKED, "of {seed} networks only {n_mapped} could be mapped");
+}
 
 #[test]
 fn networks_that_failed_once_pass() {

@@ -107,7 +107,7 @@ pub struct OutsideWord {
 }
 
 /// What is simulated.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// Programs by processor.
     pub programs: Vec<Program>,

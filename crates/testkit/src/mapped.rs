@@ -199,22 +199,40 @@ pub fn held_in_rtl(
 ) -> Result<bool, String> {
     let network = array.network;
     let Ok(design) = headrace_array::rtl::soft_cores(array) else { return Ok(false) };
+    let came = tokens_in_rtl(network, &design, messages, want, most).map_err(|why| format!("soft cores: {why}"))?;
+    if came.left != leaves {
+        return Err(format!("in RTL words leave in cycles {:?}, in the simulator in {leaves:?}", came.left));
+    }
+    let design = headrace_array::rtl::state_machines(array)?;
+    tokens_in_rtl(network, &design, messages, want, most).map_err(|why| format!("state machines: {why}"))?;
+    Ok(true)
+}
+
+/// Runs an array in RTL, and holds its tokens to those that are wanted.
+///
+/// # Errors
+///
+/// What differs.
+pub fn tokens_in_rtl(
+    network: &Network,
+    design: &headrace_rtl::Design,
+    messages: &[Message],
+    want: &[Message],
+    most: u64,
+) -> Result<Came, String> {
     let wanted: Vec<usize> =
         (0..network.outputs.len()).map(|port| want.iter().map(|message| message[port].len()).sum()).collect();
-    let came = Clocked::new(&design)?.run(network, messages, &wanted, most);
+    let came = Clocked::new(design)?.run(network, messages, &wanted, most);
     for (port, tokens) in came.tokens.iter().enumerate() {
         let width = network.outputs[port].ty.width().max(1);
         let right =
             want.iter().flat_map(|message| &message[port]).map(|token| Bits::of_signed(width, &(*token).into()));
         let right: Vec<Bits> = right.collect();
         if right != *tokens {
-            return Err(format!("in RTL, output {port}: {tokens:?} for {right:?}"));
+            return Err(format!("output {port}: {tokens:?} for {right:?}"));
         }
     }
-    if came.left != leaves {
-        return Err(format!("in RTL words leave in cycles {:?}, in the simulator in {leaves:?}", came.left));
-    }
-    Ok(true)
+    Ok(came)
 }
 
 /// Whether the network of a seed was mapped and compared; what cannot be mapped is passed over.

@@ -1,9 +1,15 @@
 //! Random networks on an array of small processors give what the interpreter gives: changed at random, put on processors at random,
 //! with generated programs, words simulated.
 
+use headrace::array::{Shape, expected, tasks};
+use headrace_array::design::design;
+use headrace_array::isa::build;
 use headrace_array::machine::Machine;
+use headrace_array::mapping::{Mapping, built_in};
+use headrace_array::rtl::Array;
+use headrace_array::simulate::simulate;
 use headrace_platform::{File, find};
-use headrace_testkit::mapped::{TRIES, clocked_machine, random_case, random_case_in_rtl, roomy};
+use headrace_testkit::mapped::{TRIES, clocked_machine, held_in_rtl, random_case, random_case_in_rtl, roomy};
 
 /// Networks that are mapped; `headrace-testkit mapped --cases N` takes more.
 const CASES: u64 = 300;
@@ -42,6 +48,40 @@ fn soft_cores_do_what_the_simulator_does_cycle_for_cycle() {
         seed += 1;
     }
     assert!(n_mapped == CLOCKED, "of {seed} networks only {n_mapped} could be mapped");
+}
+
+/// A published mapping in RTL both ways, with folded keys: the known answer, and cycles.
+#[test]
+fn a_published_mapping_runs_in_rtl() {
+    let file = built_in().iter().find(|file| file.name == "otop-offline").expect("it is there");
+    let mapping = Mapping::read(file).expect("it is right");
+    let machine = Machine::read(find("asap2").expect("it is there")).expect("it is right");
+    let name = mapping.written.network.clone().expect("it has one");
+    let network = headrace::Workspace::default().network(&name, &[]).expect("it is right");
+    let shape = Shape::of(&network, mapping.written.message.as_ref().expect("it has one")).expect("it is right");
+    let design = design(&tasks(&network, &shape).expect("it is right"), &mapping, &machine).expect("it is legal");
+    let answer = shape.of_answer(&network, &mapping.written.answer[0]).expect("it is right");
+    let mut messages = vec![answer.clone(); 4];
+    for (message, random) in messages[1..].iter_mut().zip(shape.random(&network, 3, 7, &[])) {
+        // The key is that of the answer.
+        let plaintext = network.inputs.iter().position(|port| port.name == "Input").expect("it has one");
+        message[plaintext].clone_from(&random[plaintext]);
+    }
+    let want = expected(&network, &messages).expect("it ends");
+    let parameters = design.tasks.parameter_values(&answer).expect("all is there");
+    let (setup, _) = build(&design, &machine, &parameters, None, None).expect("programs fit");
+    let outcome = simulate(&setup, &messages, None).expect("it ends");
+    let tokens = shape.tokens();
+    let array = Array {
+        network: &network,
+        design: &design,
+        setup: &setup,
+        machine: &machine,
+        tokens: &tokens,
+        parameters: &parameters,
+    };
+    let held = held_in_rtl(&array, &messages, &want, &outcome.leaves, 40_000);
+    assert_eq!(held, Ok(true));
 }
 
 #[test]

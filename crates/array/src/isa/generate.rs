@@ -107,12 +107,30 @@ struct Maker<'d> {
     comes: Vec<(u8, u32)>,
 }
 
-/// Makes what is simulated of a design, with generated code; and the programs.
+/// Makes what is simulated of a design, with generated code; and the programs. Where programs do not fit that interleave their
+/// outputs, they write them as they come.
 ///
 /// # Errors
 ///
 /// A program or its data do not fit the memories of a processor, with the count; an operation has no instructions.
 pub fn build(
+    design: &Design,
+    machine: &Machine,
+    parameters: &HashMap<Id, i128>,
+    places: Option<&[[u32; 2]]>,
+    form: Option<Form>,
+) -> Result<(Setup, Vec<Generated>), String> {
+    let made = built(design, machine, parameters, places, form);
+    match design.interleave {
+        Some(_) if made.is_err() => {
+            let plain = Design { interleave: None, ..design.clone() };
+            built(&plain, machine, parameters, places, form).or(made)
+        }
+        _ => made,
+    }
+}
+
+fn built(
     design: &Design,
     machine: &Machine,
     parameters: &HashMap<Id, i128>,

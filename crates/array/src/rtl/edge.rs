@@ -243,7 +243,9 @@ pub fn collector(name: &str, bits: u32, width: u32, leaves: &[u64], tokens: &[Co
     };
     let last = table(&mut m, "last", leaf_bits, tokens.iter().map(last).collect());
     let last = look(&m, last, token);
-    let (mut can, mut whole) = (is_known.clone(), Expr::bit(true));
+    // What is known comes when the first word of its period has left.
+    let mut can = if leaves.is_empty() { is_known.clone() } else { Expr::bit(false) };
+    let mut whole = Expr::bit(true);
     let mut limbs = vec![Expr::number(bits, 0); n_limbs];
     for (at, (&n, [word, leave, leaf, room])) in leaves.iter().zip(cores).enumerate() {
         let count_bits = index_bits(PERIODS * n + 1);
@@ -285,6 +287,7 @@ pub fn collector(name: &str, bits: u32, width: u32, leaves: &[u64], tokens: &[Co
         });
         let wide = count_bits.max(leaf_bits) + 1;
         let is_there = more(m.get(there).resized(false, wide), last.clone().resized(false, wide));
+        let is_there = Expr::select(is_known.clone(), m.get(there).is(0).inverted(), is_there);
         can = can.or(is_own.and(is_there));
         whole = whole.and(more(m.get(there).resized(false, wide), Expr::number(wide, n - 1)));
     }

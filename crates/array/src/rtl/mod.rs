@@ -7,19 +7,23 @@
 //! | --- | --- |
 //! | `encode` | instructions as words of program memory |
 //! | `core` | a processor that executes them |
+//! | `body`, `sequencer` | what tasks compute, as logic; a processor as a state machine that moves words through it |
 //! | `link` | a link with its FIFO |
 //! | `edge` | tokens to words, words to tokens |
 
+mod body;
 mod core;
 mod edge;
 mod encode;
 mod link;
+mod sequencer;
 
 pub use encode::{Encoded, LITERALS, MODIFIERS};
 
 use crate::design::Design as Mapped;
 use crate::machine::Machine;
-use crate::simulate::{OutsideWord, Setup};
+use crate::program::{Links, Orders};
+use crate::simulate::{Channel, OutsideWord, Setup};
 use crate::tasks::From;
 use crate::values::{Id, Op};
 use edge::{Collected, Fed, FeedPort};
@@ -72,10 +76,21 @@ impl Top {
     }
 }
 
-/// A module for each processor: the module, and the signals of its instance.
+/// A processor: its module, and what is around it.
 struct Placed {
     name: String,
-    about: String,
+    /// The link at each input port.
+    inputs: Vec<u32>,
+    /// Links that it writes.
+    outputs: Vec<u32>,
+    /// Words that leave in a period: message, positions in its output, and which word of the value.
+    leaves: Vec<(u32, Vec<u32>, u32)>,
+}
+
+/// Links, and the words of those from outside.
+struct Wired {
+    channels: Vec<Channel>,
+    outside: Vec<Option<Vec<OutsideWord>>>,
 }
 
 /// The array as soft cores: as many cycles after the reset as data memory has words it is loaded, then it runs. Beside the network's
@@ -108,9 +123,56 @@ pub fn soft_cores(array: &Array<'_>) -> Result<Design, String> {
         let module = core::module(&name, &about, code, data_words).map_err(|why| format!("`{}`: {why}", core.name))?;
         address_bits = address_bits.max(index_bits(u64::from(data_words)).max(7));
         parts.modules.push(module);
-        placed.push(Placed { name, about });
+        let (inputs, outputs, leaves) = (code.inputs.clone(), code.outputs.clone(), code.leaves.clone());
+        placed.push(Placed { name, inputs, outputs, leaves });
     }
-    let top = array.top(&mut parts, &mut names, top_name, &placed, address_bits)?;
+    let wired = Wired { channels: setup.channels.clone(), outside: setup.outside.clone() };
+    let boots = u64::from(data_words);
+    let top = array.top(&mut parts, &mut names, top_name, (&placed, &wired), (address_bits, boots))?;
+    parts.modules.push(top);
+    Ok(parts)
+}
+
+/// The array as state machines, one a processor, with a FIFO a link: without programs, and without the latency of links that are
+/// none on a chip of one clock. The streams of the top are those of [`soft_cores`].
+///
+/// # Errors
+///
+/// A value is too wide, or a token goes through without any processor.
+pub fn state_machines(array: &Array<'_>) -> Result<Design, String> {
+    let Array { design, machine, .. } = array;
+    let mut parts = Design::default();
+    let mut names = BTreeSet::new();
+    let top_name = named(&mut names, array.network.name.rsplit('.').next().unwrap_or("array"));
+    // Words are sent in the order in which they are needed: all orders take equally long.
+    let orders = Orders::of(design, &|_| true, &|_| false);
+    let mut links = Links::of(design, machine, &orders, None);
+    links.channels.iter_mut().for_each(|channel| channel.latency = 0);
+    let bits = *machine.core.word_bits;
+    let mut outside: Vec<Option<Vec<OutsideWord>>> = vec![None; links.channels.len()];
+    let mut bodies = sequencer::Bodies::default();
+    let (mut placed, mut modules) = (Vec::new(), Vec::new());
+    for (at, core) in design.cores.iter().enumerate() {
+        let name = named(&mut names, &format!("core_{}", core.name));
+        let made = sequencer::module(design, machine, (&orders, &links), array.parameters, (at, &name), &mut bodies);
+        let made = made.map_err(|why| format!("`{}`: {why}", core.name))?;
+        for (link, words) in made.outside {
+            let word = |&(message, id, limb): &(u32, Id, u32)| {
+                let (port, at) = match design.tasks.values.node(id).op {
+                    Op::Input(port, at) => (port, at),
+                    _ => (u32::MAX, 0),
+                };
+                OutsideWord { message, port, at, shift: limb * bits, bits }
+            };
+            outside[link] = Some(words.iter().map(word).collect());
+        }
+        modules.push(made.module);
+        placed.push(Placed { name, inputs: made.inputs, outputs: made.outputs, leaves: made.leaves });
+    }
+    parts.modules = bodies.modules;
+    parts.modules.extend(modules);
+    let wired = Wired { channels: links.channels, outside };
+    let top = array.top(&mut parts, &mut names, top_name, (&placed, &wired), (1, 1))?;
     parts.modules.push(top);
     Ok(parts)
 }
@@ -122,15 +184,13 @@ impl Array<'_> {
         parts: &mut Design,
         names: &mut BTreeSet<String>,
         name: String,
-        placed: &[Placed],
-        address_bits: u32,
+        (placed, wired): (&[Placed], &Wired),
+        (address_bits, boots): (u32, u64),
     ) -> Result<Module, String> {
         let bits = *self.machine.core.word_bits;
-        let setup = self.setup;
         let mut top = Top { m: Module::new(name), instances: Vec::new() };
-        let about = format!("{} processors, {} links.", placed.len(), setup.channels.len());
+        let about = format!("{} processors, {} links.", placed.len(), wired.channels.len());
         top.m.about.push(about);
-        let boots = u64::from(*self.machine.core.data_words);
         // Loading, then running.
         let load = top.wire("load".into(), 1);
         let running = top.m.add("running_o", 1, SignalKind::Output);
@@ -147,7 +207,7 @@ impl Array<'_> {
         // Ends of each link: data, valid, take.
         let mut ends: Vec<[SignalId; 3]> = Vec::new();
         let mut begins: Vec<Option<[SignalId; 2]>> = Vec::new();
-        for (at, channel) in setup.channels.iter().enumerate() {
+        for (at, channel) in wired.channels.iter().enumerate() {
             let end = [(bits, "data"), (1, "valid"), (1, "take")]
                 .map(|(width, what)| top.wire(format!("link{at}_{what}"), width));
             ends.push(end);
@@ -158,27 +218,26 @@ impl Array<'_> {
         // Processors.
         let mut sends: Vec<(SignalId, Option<[SignalId; 3]>)> = Vec::new();
         for (core, one) in placed.iter().enumerate() {
-            let code = setup.programs[core].code.as_ref().ok_or("there is no program")?;
             let mut connections = Vec::new();
             Top::connect(&mut connections, "load_i", load);
             Top::connect(&mut connections, "load_at_i", load_at);
             Top::connect(&mut connections, "run_i", running);
-            for (port, link) in code.inputs.iter().enumerate() {
+            for (port, link) in one.inputs.iter().enumerate() {
                 for (what, signal) in ["data_i", "valid_i", "take_o"].iter().zip(ends[*link as usize]) {
                     Top::connect(&mut connections, format!("in{port}_{what}"), signal);
                 }
             }
             let data = top.wire(format!("core{core}_data"), bits);
             Top::connect(&mut connections, "data_o", data);
-            for (number, link) in code.outputs.iter().enumerate() {
+            for (number, link) in one.outputs.iter().enumerate() {
                 let [put, room] = begins[*link as usize].ok_or("a link has no beginning")?;
                 Top::connect(&mut connections, format!("out{number}_put_o"), put);
                 Top::connect(&mut connections, format!("out{number}_room_i"), room);
             }
-            let leaves = (!code.leaves.is_empty()).then(|| {
+            let leaves = (!one.leaves.is_empty()).then(|| {
                 [
                     top.wire(format!("core{core}_leave"), 1),
-                    top.wire(format!("core{core}_leave_at"), core::leaf_bits(code)),
+                    top.wire(format!("core{core}_leave_at"), index_bits(one.leaves.len() as u64).max(1)),
                     top.wire(format!("core{core}_leave_room"), 1),
                 ]
             });
@@ -194,10 +253,9 @@ impl Array<'_> {
                 .unwrap_or_default();
             connections.retain(|connection| ports.contains(&connection.port));
             top.instances.push(Instance { name: format!("i_{}", one.name), module: one.name.clone(), connections });
-            let _ = &one.about;
         }
         // Links between processors.
-        for (at, channel) in setup.channels.iter().enumerate() {
+        for (at, channel) in wired.channels.iter().enumerate() {
             let (Some(from), Some([put, room])) = (channel.from, begins[at]) else { continue };
             let (depth, latency) = (channel.depth as u64, channel.latency);
             let name = link::name(bits, depth, latency);
@@ -217,8 +275,8 @@ impl Array<'_> {
                 signals.map(|(port, signal)| Connection { port: port.to_owned(), signal }).into_iter().collect();
             top.instances.push(Instance { name: format!("i_link{at}"), module: name, connections });
         }
-        self.feed(parts, names, &mut top, &ends)?;
-        self.collect(parts, names, &mut top, &sends)?;
+        self.feed(parts, names, &mut top, wired, &ends)?;
+        self.collect(parts, names, &mut top, placed, &sends)?;
         let Top { mut m, instances } = top;
         m.instances = instances;
         Ok(m)
@@ -230,6 +288,7 @@ impl Array<'_> {
         parts: &mut Design,
         names: &mut BTreeSet<String>,
         top: &mut Top,
+        wired: &Wired,
         ends: &[[SignalId; 3]],
     ) -> Result<(), String> {
         let bits = *self.machine.core.word_bits;
@@ -237,9 +296,9 @@ impl Array<'_> {
         // Ready signals of the feeders of each port.
         let mut readies: BTreeMap<usize, Vec<SignalId>> = BTreeMap::new();
         let mut wanted: Vec<(usize, Vec<usize>, Vec<OutsideWord>)> = Vec::new();
-        for (at, words) in self.setup.outside.iter().enumerate() {
+        for (at, words) in wired.outside.iter().enumerate() {
             let Some(words) = words else { continue };
-            if self.setup.channels[at].from.is_some() {
+            if wired.channels[at].from.is_some() {
                 continue;
             }
             let ports: BTreeSet<usize> = words.iter().map(|word| word.port as usize).collect();
@@ -314,15 +373,15 @@ impl Array<'_> {
         parts: &mut Design,
         names: &mut BTreeSet<String>,
         top: &mut Top,
+        placed: &[Placed],
         sends: &[(SignalId, Option<[SignalId; 3]>)],
     ) -> Result<(), String> {
         let bits = *self.machine.core.word_bits;
         let values = &self.design.tasks.values;
         // Which processor lets the word of a position go, and as the how manieth.
         let mut leaf: HashMap<(u32, u32, u32), (usize, u64)> = HashMap::new();
-        for (core, program) in self.setup.programs.iter().enumerate() {
-            let leaves = program.code.iter().flat_map(|code| &code.leaves);
-            for (number, (message, positions, limb)) in leaves.enumerate() {
+        for (core, one) in placed.iter().enumerate() {
+            for (number, (message, positions, limb)) in one.leaves.iter().enumerate() {
                 for &position in positions {
                     leaf.insert((*message, position, *limb), (core, number as u64));
                 }
@@ -363,8 +422,11 @@ impl Array<'_> {
                     tokens.push(Collected::Words(own, places, value_bits, signed));
                 }
             }
-            let n_leaves = |core: usize| self.setup.programs[core].code.as_ref().map_or(0, |code| code.leaves.len());
-            let leaves: Vec<u64> = cores.iter().map(|&core| n_leaves(core) as u64).collect();
+            // What is known comes with a period, too.
+            if cores.is_empty() {
+                cores.extend(placed.iter().position(|one| !one.leaves.is_empty()));
+            }
+            let leaves: Vec<u64> = cores.iter().map(|&core| placed[core].leaves.len() as u64).collect();
             let name = named(names, &format!("collector_{}", port.name));
             parts.modules.push(edge::collector(&name, bits, width, &leaves, &tokens));
             let data = top.m.add(format!("{}_data_o", port.name), width, SignalKind::Output);

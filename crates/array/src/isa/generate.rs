@@ -108,7 +108,8 @@ struct Maker<'d> {
 }
 
 /// Makes what is simulated of a design, with generated code; and the programs. Where programs do not fit that interleave their
-/// outputs, they write them as they come.
+/// outputs, they write them as they come; where they do not fit either, those of several parts keep to the order of these, so that
+/// they can be rolled.
 ///
 /// # Errors
 ///
@@ -120,14 +121,16 @@ pub fn build(
     places: Option<&[[u32; 2]]>,
     form: Option<Form>,
 ) -> Result<(Setup, Vec<Generated>), String> {
-    let made = built(design, machine, parameters, places, form);
-    match design.interleave {
-        Some(_) if made.is_err() => {
-            let plain = Design { interleave: None, ..design.clone() };
-            built(&plain, machine, parameters, places, form).or(made)
-        }
-        _ => made,
+    let mut made = built(design, machine, parameters, places, form, false);
+    if made.is_err() && design.interleave.is_some() {
+        let plain = Design { interleave: None, ..design.clone() };
+        made = built(&plain, machine, parameters, places, form, false).or_else(|_| {
+            let why = made.err().unwrap_or_default();
+            built(&plain, machine, parameters, places, form, true)
+                .map_err(|rolled| format!("{why}; with outputs in the order of its parts, {rolled}"))
+        });
     }
+    made
 }
 
 fn built(
@@ -136,6 +139,7 @@ fn built(
     parameters: &HashMap<Id, i128>,
     places: Option<&[[u32; 2]]>,
     form: Option<Form>,
+    keeps_parts: bool,
 ) -> Result<(Setup, Vec<Generated>), String> {
     // What is one piece, or only passes on, takes its words in any order. All write in any: parts that cannot be rolled then
     // are written out.
@@ -146,7 +150,11 @@ fn built(
             || design.style.get(&task.class).is_some_and(|style| style == "end")
     };
     // Pieces of pipelines keep to the order in which words come.
-    let free = |task: TaskId| !design.tasks.tasks[task.index()].class.ends_with(crate::transform::PIECE);
+    let free = |task: TaskId| {
+        let task = &design.tasks.tasks[task.index()];
+        !(task.class.ends_with(crate::transform::PIECE)
+            || keeps_parts && units(design, task, &task.outputs).iter().any(|part| part.len() > 1))
+    };
     let orders = Orders::of(design, &free, &patient);
     let links = Links::of(design, machine, &orders, places);
     let homes = design.homes();

@@ -8,6 +8,7 @@
 //! | `mapping` | which task is where, as data; legality |
 //! | `program`, `isa` | what each processor does, cycle by cycle |
 //! | `simulate`, `vcd` | all of them at once, with values; what they do when, for viewers of waveforms |
+//! | `rtl` | all of them as a clocked design |
 
 pub mod atomic;
 pub mod design;
@@ -17,6 +18,7 @@ pub mod machine;
 pub mod mapping;
 pub mod place;
 pub mod program;
+pub mod rtl;
 pub mod search;
 pub mod simulate;
 pub mod tasks;

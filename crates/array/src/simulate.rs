@@ -107,7 +107,7 @@ pub struct OutsideWord {
 }
 
 /// What is simulated.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// Programs by processor.
     pub programs: Vec<Program>,
@@ -207,6 +207,8 @@ pub struct Outcome {
     pub core_cycles: u64,
     /// Most words that each FIFO held (as far as is known from times).
     pub fills: Vec<usize>,
+    /// Cycles in which words left the array, with how many.
+    pub leaves: Vec<(u64, u32)>,
     /// What each processor did when, where it was asked for.
     pub spells: Vec<Vec<Spell>>,
 }
@@ -339,6 +341,7 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
         .collect();
     let mut outputs = vec![vec![0; setup.n_outputs]; n_messages];
     let mut done = vec![0u64; n_messages];
+    let mut left: Vec<u64> = Vec::new();
     let n_periods = n_messages / setup.messages.max(1);
     let warm = n_periods / 2;
     let mut words_warm: Vec<usize> = vec![0; links.len()];
@@ -351,8 +354,14 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
         let mut woken: Vec<usize> = Vec::new();
         let core = &mut running[at];
         if let Some(code) = &program.code {
-            let mut world =
-                World { links: &mut links, setup, woken: &mut woken, outputs: &mut outputs, done: &mut done };
+            let mut world = World {
+                links: &mut links,
+                setup,
+                woken: &mut woken,
+                outputs: &mut outputs,
+                done: &mut done,
+                left: &mut left,
+            };
             while core.period < n_periods {
                 match core.instruction(code, &mut world, window) {
                     Ok(Did::Went) => {}
@@ -437,6 +446,7 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
                             outputs[message][position as usize] = core.values[*from as usize];
                         }
                         done[message] = done[message].max(core.time);
+                        left.push(time);
                     }
                 }
                 Step::Compute(all) => {
@@ -492,6 +502,8 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
         (spell.from, spell.to) = (spell.from / setup.ticks, cycles(spell.to));
     }
     done.iter_mut().for_each(|done| *done = cycles(*done));
+    left.sort_unstable();
+    let leaves = left.chunk_by(|a, b| a == b).map(|same| (same[0] / setup.ticks, same.len() as u32)).collect();
     Ok(Outcome {
         cycles_per_message: (end - begin) as f64 / (setup.ticks * steady.max(1) as u64) as f64,
         latency: done.first().copied().unwrap_or(0),
@@ -503,6 +515,7 @@ pub fn simulate(setup: &Setup, inputs: &[Vec<Vec<i128>>], window: Option<(u64, u
         spells: running.into_iter().map(|core| core.spells).collect(),
         done,
         outputs,
+        leaves,
     })
 }
 
@@ -573,6 +586,7 @@ struct World<'w> {
     woken: &'w mut Vec<usize>,
     outputs: &'w mut [Vec<i128>],
     done: &'w mut [u64],
+    left: &'w mut Vec<u64>,
 }
 
 /// Links that an instruction takes a word from or only looks at, with whether it takes it.
@@ -785,6 +799,7 @@ impl Running {
                         *place |= i128::from(result) << (limb * code.bits);
                     }
                     world.done[message] = world.done[message].max(self.time + self.cycle);
+                    world.left.push(self.time);
                 }
             }
         }

@@ -155,7 +155,8 @@ impl Values {
                         Some(mask) => own.min((128 - mask.leading_zeros()).max(1)),
                         None => own,
                     },
-                    Op::ShiftLeft(ty) if position == 0 && constant(1).is_some() => own.min(ty.width),
+                    // By a negative count it brings down what is above.
+                    Op::ShiftLeft(ty) if position == 0 && constant(1).is_some_and(|by| by >= 0) => own.min(ty.width),
                     Op::Select if position > 0 => own,
                     _ => u32::MAX,
                 };
@@ -211,6 +212,15 @@ impl Values {
         if let Some(all) = all {
             let value = self.evaluate(op, &all)?;
             return Ok(self.known(value));
+        }
+        if let Op::ShiftLeft(ty) = op
+            && let Some(by) = self.constant(args[1])
+            && by < 0
+        {
+            // The other way.
+            let by = self.known(by.saturating_neg().min(127));
+            let shifted = self.apply(Op::ShiftRight, &[args[0], by], task)?;
+            return self.apply(Op::Wrap(ty), &[shifted], task);
         }
         match self.simplified(op, args) {
             Some(simple) => Ok(simple),

@@ -564,6 +564,15 @@ pub struct BuildArgs {
     /// In hardware: what a core has at its ports
     #[arg(long, value_enum, default_value = "stream")]
     pub shape: ShapeName,
+    /// In hardware: put the network on an array of small processors, as this mapping says; see `map`
+    #[arg(long, value_name = "FILE")]
+    pub mapping: Option<String>,
+    /// The array that --mapping is for: one of `headrace list platforms`, or a file
+    #[arg(long, value_name = "NAME", default_value = "asap2", requires = "mapping")]
+    pub platform: String,
+    /// What each of its processors becomes
+    #[arg(long, value_enum, default_value = "soft", requires = "mapping")]
+    pub cores: CoresName,
     /// Choose how loops are written by measuring them here; what is found is remembered for this processor
     #[arg(long)]
     pub tune: bool,
@@ -914,6 +923,15 @@ pub struct SynthArgs {
     /// Install Yosys and nextpnr from PyPI into a virtual environment of this user
     #[arg(long)]
     pub install: bool,
+}
+
+/// What processors of an array become in hardware.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum CoresName {
+    /// Soft cores with generated programs, as fast as the simulator says
+    Soft,
+    /// State machines, one a processor
+    StateMachines,
 }
 
 /// What a core of hardware has at its ports.

@@ -8,7 +8,7 @@ use headrace_array::design::{Design, design};
 use headrace_array::energy::energy;
 use headrace_array::isa::{self, Form, Generated};
 use headrace_array::machine::Machine;
-use headrace_array::mapping::{Mapping, Tokens};
+use headrace_array::mapping::{Answer, Mapping, Tokens};
 use headrace_array::place::place;
 use headrace_array::program::{Links, Orders};
 use headrace_array::search::{Candidate, MOST_IN_FLIGHT, PIPELINE, Score, candidates, pipeline, pipelines};
@@ -20,7 +20,7 @@ use headrace_array::values::{Op, bounds, wrap};
 use headrace_engine::Engine as _;
 use headrace_exchange::SilentHost;
 use headrace_interp::{Interpreter, Options};
-use headrace_ir::{IntType, Network, Scalar};
+use headrace_ir::{IntType, Network, Port, Scalar};
 use headrace_platform::File;
 use headrace_source::Diagnostic;
 use std::collections::BTreeMap;
@@ -128,6 +128,30 @@ impl Shape {
             });
         }
         Ok(Self { feeds })
+    }
+
+    /// Tokens of a message at each input port; none where they are known beforehand.
+    pub fn tokens(&self) -> Vec<Option<usize>> {
+        let of = |feed: &Feed| match feed {
+            Feed::Data(n) => Some(*n),
+            Feed::Known(_) => None,
+        };
+        self.feeds.iter().map(of).collect()
+    }
+
+    /// The message of a known answer.
+    ///
+    /// # Errors
+    ///
+    /// It lacks a port, or has what are no tokens.
+    pub fn of_answer(&self, network: &Network, answer: &Answer) -> std::result::Result<Message, String> {
+        let given = |(feed, port): (&Feed, &Port)| match (feed, answer.inputs.get(&port.name)) {
+            (Feed::Known(tokens), _) => Ok(tokens.clone()),
+            (Feed::Data(_), Some(hex)) => tokens_of(hex, port.ty),
+            (Feed::Data(0), None) => Ok(Vec::new()),
+            (Feed::Data(_), None) => Err(format!("the answer of {} lacks `{}`", answer.source.get_ref(), port.name)),
+        };
+        self.feeds.iter().zip(&network.inputs).map(given).collect()
     }
 
     /// Random messages; tokens of the `same` ports are those of the first in all.
@@ -295,22 +319,7 @@ pub fn verified(
     let places = places(&design, machine).map_err(&wrong)?;
     let mut n_answers = 0;
     for answer in &mapping.written.answer {
-        let given = |port: usize, name: &str, ty: Scalar| -> Result<Vec<i128>> {
-            match (&shape.feeds[port], answer.inputs.get(name)) {
-                (Feed::Known(tokens), _) => Ok(tokens.clone()),
-                (Feed::Data(_), Some(hex)) => tokens_of(hex, ty).map_err(&wrong),
-                (Feed::Data(0), None) => Ok(Vec::new()),
-                (Feed::Data(_), None) => {
-                    Err(wrong(format!("the answer of {} lacks `{name}`", answer.source.get_ref())))
-                }
-            }
-        };
-        let message: Message = network
-            .inputs
-            .iter()
-            .enumerate()
-            .map(|(at, port)| given(at, &port.name, port.ty))
-            .collect::<Result<_>>()?;
+        let message = shape.of_answer(network, answer).map_err(&wrong)?;
         let messages = vec![message; design.in_flight];
         let (.., outcome) = run(&design, machine, places.as_deref(), &messages, None, effort.costs).map_err(&wrong)?;
         let came = by_port(network, &design, &messages[0], &outcome.outputs[0]).map_err(&wrong)?;

@@ -36,6 +36,7 @@ pub mod wasm;
 pub mod xlim;
 
 use contender::Contender;
+pub use hdl::MadeDesign;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::lwc::{Core, Script};
@@ -74,6 +75,9 @@ pub type OfOperations = fn(
 /// A project for a core with the LWC hardware API: its title, the core, its network, and messages for its test.
 pub type OfLwc = fn(&str, &Core<'_>, &Network, &Script, &Options) -> Result<Files, Vec<Diagnostic>>;
 
+/// A project for a design in hardware that was made elsewhere.
+pub type OfDesign = fn(&MadeDesign<'_>, &Options) -> Files;
+
 /// A target language, for those who list and choose.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
@@ -100,6 +104,8 @@ pub struct Target {
     pub offers: fn(&OperationSpec) -> Vec<OperationSpec>,
     /// Makes a project for a network, where networks by themselves have a place.
     pub of_network: Option<OfNetwork>,
+    /// Makes a project for a design in hardware that was made elsewhere.
+    pub of_design: Option<OfDesign>,
     /// Makes a project for operations.
     pub of_operations: OfOperations,
     /// Makes a project for a core with the LWC hardware API.
@@ -130,6 +136,7 @@ pub const ALL: &[Target] = &[
         of_operations: |name, title, operations, known, options, on_operation| {
             c::project::of_operations(name, title, operations, known, &options.of_c(), on_operation)
         },
+        of_design: None,
         of_lwc: None,
         contender: None,
     },
@@ -146,6 +153,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(llvm::project::of_network),
         of_operations: llvm::project::of_operations,
+        of_design: None,
         of_lwc: None,
         contender: Some(llvm::contender::CONTENDER),
     },
@@ -162,6 +170,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(rust::project::of_network),
         of_operations: rust::project::of_operations,
+        of_design: None,
         of_lwc: None,
         contender: Some(rust::contender::CONTENDER),
     },
@@ -178,6 +187,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(wasm::project::of_network),
         of_operations: wasm::project::of_operations,
+        of_design: None,
         of_lwc: None,
         contender: Some(wasm::contender::CONTENDER),
     },
@@ -194,6 +204,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(cpp::project::of_network),
         of_operations: cpp::project::of_operations,
+        of_design: None,
         of_lwc: None,
         contender: Some(cpp::contender::CONTENDER),
     },
@@ -210,6 +221,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(java::project::of_network),
         of_operations: java::project::of_operations,
+        of_design: None,
         of_lwc: None,
         contender: Some(java::contender::CONTENDER),
     },
@@ -228,6 +240,7 @@ pub const ALL: &[Target] = &[
         of_operations: |name, title, operations, known, options, on_operation| {
             openssl::of_operations(name, title, operations, known, &options.of_c(), on_operation)
         },
+        of_design: None,
         of_lwc: None,
         contender: None,
     },
@@ -244,6 +257,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(promela::project::of_network),
         of_operations: promela::project::of_operations,
+        of_design: None,
         of_lwc: None,
         contender: None,
     },
@@ -260,6 +274,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(xlim::project::of_network),
         of_operations: xlim::project::of_operations,
+        of_design: None,
         of_lwc: None,
         contender: None,
     },
@@ -279,6 +294,7 @@ pub const ALL: &[Target] = &[
             let title = format!("{title} ({name})");
             verilog::project::VERILOG.of_operations(&title, operations, known, options, on_operation)
         },
+        of_design: Some(|made, options| verilog::project::VERILOG.of_design(made, options)),
         of_lwc: Some(|title, core, network, script, options| {
             verilog::project::VERILOG.of_lwc(title, core, network, script, options)
         }),
@@ -302,6 +318,7 @@ pub const ALL: &[Target] = &[
             let title = format!("{title} ({name})");
             vhdl::project::VHDL.of_operations(&title, operations, known, options, on_operation)
         },
+        of_design: Some(|made, options| vhdl::project::VHDL.of_design(made, options)),
         of_lwc: Some(|title, core, network, script, options| {
             vhdl::project::VHDL.of_lwc(title, core, network, script, options)
         }),
@@ -325,6 +342,7 @@ pub const ALL: &[Target] = &[
             let options = with_kernels(options, &opencl::DIALECT);
             c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
+        of_design: None,
         of_lwc: None,
         contender: Some(opencl::contender::CONTENDER),
     },
@@ -346,6 +364,7 @@ pub const ALL: &[Target] = &[
             let options = with_kernels(options, &cuda::DIALECT);
             c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
+        of_design: None,
         of_lwc: None,
         contender: Some(cuda::contender::CONTENDER),
     },

@@ -12,16 +12,20 @@ use headrace_array::design::{Core, Design};
 use headrace_array::isa::{self, Form};
 use headrace_array::machine::Machine;
 use headrace_array::mapping::Tokens;
+use headrace_array::rtl::Array;
 use headrace_array::simulate::simulate;
 use headrace_array::tasks::Tasks;
 use headrace_array::transform::{self, Along, Split};
 use headrace_array::values::TaskId;
+use headrace_ir::Network;
 use headrace_platform::find;
+use headrace_rtl::Bits;
+use headrace_rtl::simulate::Simulator;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What code generation refuses.
-const REFUSALS: [&str; 2] = ["has no instructions here", "more than"];
+const REFUSALS: [&str; 3] = ["has no instructions here", "more than", "its data takes"];
 
 /// Networks that are generated for one that can be mapped, at most: about one of fourteen can.
 pub const TRIES: u64 = 100;
@@ -103,12 +107,166 @@ fn placed(tasks: Tasks, machine: &Machine, rng: &mut Rng) -> Result<Design, Stri
     Ok(design)
 }
 
+/// An array as RTL that is given messages without a pause, and from which all is taken at once.
+pub struct Clocked<'d> {
+    simulator: Simulator<'d>,
+}
+
+/// What came out of an array as RTL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Came {
+    /// Tokens by output port, as bits.
+    pub tokens: Vec<Vec<Bits>>,
+    /// For each cycle in which words left, counted from the first in which the array ran, how many.
+    pub left: Vec<(u64, u32)>,
+}
+
+impl<'d> Clocked<'d> {
+    /// A design after its reset.
+    ///
+    /// # Errors
+    ///
+    /// What the verifier says of it.
+    pub fn new(design: &'d headrace_rtl::Design) -> Result<Self, String> {
+        Ok(Self { simulator: Simulator::new(design).map_err(|problems| problems.join("; "))? })
+    }
+
+    fn bit(&self, name: &str) -> bool {
+        self.simulator.get(name).is_some_and(|value| !value.is_zero())
+    }
+
+    /// Runs until so many tokens have come of each output, or for so many cycles.
+    pub fn run(&mut self, network: &Network, messages: &[Message], wanted: &[usize], most: u64) -> Came {
+        let mut came = Came { tokens: vec![Vec::new(); network.outputs.len()], left: Vec::new() };
+        let inputs: Vec<Vec<Bits>> = (0..network.inputs.len())
+            .map(|port| {
+                let width = network.inputs[port].ty.width().max(1);
+                let tokens = messages.iter().flat_map(|message| &message[port]);
+                tokens.map(|token| Bits::of_signed(width, &(*token).into())).collect()
+            })
+            .collect();
+        let mut at = vec![0; inputs.len()];
+        let mut began = None;
+        for port in &network.outputs {
+            self.simulator.set(&format!("{}_ready_i", port.name), Bits::new(1, 1u8));
+        }
+        for cycle in 0..most {
+            for (port, (tokens, at)) in network.inputs.iter().zip(inputs.iter().zip(&at)) {
+                let token = tokens.get(*at);
+                self.simulator.set(&format!("{}_valid_i", port.name), Bits::new(1, u8::from(token.is_some())));
+                if let Some(token) = token {
+                    self.simulator.set(&format!("{}_data_i", port.name), token.clone());
+                }
+            }
+            self.simulator.settle();
+            for (port, at) in network.inputs.iter().zip(&mut at) {
+                let name = &port.name;
+                *at += usize::from(self.bit(&format!("{name}_valid_i")) && self.bit(&format!("{name}_ready_o")));
+            }
+            for ((port, tokens), wanted) in network.outputs.iter().zip(&mut came.tokens).zip(wanted) {
+                // What is known comes as often as it is asked for.
+                if tokens.len() < *wanted && self.bit(&format!("{}_valid_o", port.name)) {
+                    tokens.extend(self.simulator.get(&format!("{}_data_o", port.name)).cloned());
+                }
+            }
+            if self.bit("running_o") {
+                let began = *began.get_or_insert(cycle);
+                let left = self.simulator.get("leaves_o").map_or(0, |bits| bits.value().count_ones() as u32);
+                if left > 0 {
+                    came.left.push((cycle - began, left));
+                }
+            }
+            self.simulator.clock();
+            if came.tokens.iter().zip(wanted).all(|(tokens, wanted)| tokens.len() >= *wanted) {
+                break;
+            }
+        }
+        came
+    }
+}
+
+/// Holds the soft cores of a design to the simulator: the same tokens, and words that leave in the same cycles.
+///
+/// # Errors
+///
+/// What differs. `Ok(false)`: the array has no place in RTL.
+pub fn held_in_rtl(
+    array: &headrace_array::rtl::Array<'_>,
+    messages: &[Message],
+    want: &[Message],
+    leaves: &[(u64, u32)],
+    most: u64,
+) -> Result<bool, String> {
+    let network = array.network;
+    let Ok(design) = headrace_array::rtl::soft_cores(array) else { return Ok(false) };
+    let came = tokens_in_rtl(network, &design, messages, want, most).map_err(|why| format!("soft cores: {why}"))?;
+    if came.left != leaves {
+        return Err(format!("in RTL words leave in cycles {:?}, in the simulator in {leaves:?}", came.left));
+    }
+    let design = headrace_array::rtl::state_machines(array)?;
+    tokens_in_rtl(network, &design, messages, want, most).map_err(|why| format!("state machines: {why}"))?;
+    Ok(true)
+}
+
+/// Runs an array in RTL, and holds its tokens to those that are wanted.
+///
+/// # Errors
+///
+/// What differs.
+pub fn tokens_in_rtl(
+    network: &Network,
+    design: &headrace_rtl::Design,
+    messages: &[Message],
+    want: &[Message],
+    most: u64,
+) -> Result<Came, String> {
+    let wanted: Vec<usize> =
+        (0..network.outputs.len()).map(|port| want.iter().map(|message| message[port].len()).sum()).collect();
+    let came = Clocked::new(design)?.run(network, messages, &wanted, most);
+    for (port, tokens) in came.tokens.iter().enumerate() {
+        let width = network.outputs[port].ty.width().max(1);
+        let right =
+            want.iter().flat_map(|message| &message[port]).map(|token| Bits::of_signed(width, &(*token).into()));
+        let right: Vec<Bits> = right.collect();
+        if right != *tokens {
+            return Err(format!("output {port}: {tokens:?} for {right:?}"));
+        }
+    }
+    Ok(came)
+}
+
 /// Whether the network of a seed was mapped and compared; what cannot be mapped is passed over.
 ///
 /// # Errors
 ///
 /// What differs.
 pub fn random_case(seed: u64, machine: &Machine) -> Result<bool, String> {
+    case(seed, machine, false)
+}
+
+/// The same, with soft cores in RTL held to the simulator cycle by cycle; what does not fit them is passed over.
+///
+/// # Errors
+///
+/// What differs.
+pub fn random_case_in_rtl(seed: u64, machine: &Machine) -> Result<bool, String> {
+    case(seed, machine, true)
+}
+
+/// AsAP2 with memories in which some random networks have room, as soft cores.
+///
+/// # Errors
+///
+/// Its file is wrong.
+pub fn clocked_machine() -> Result<Machine, String> {
+    let mut machine = roomy()?;
+    machine.core.program_words.value = 1 << 12;
+    machine.core.data_words.value = 256;
+    machine.fifo.depth.value = 256;
+    Ok(machine)
+}
+
+fn case(seed: u64, machine: &Machine, clocked: bool) -> Result<bool, String> {
     let knobs = Knobs {
         prints: false,
         steady: true,
@@ -158,6 +316,18 @@ pub fn random_case(seed: u64, machine: &Machine) -> Result<bool, String> {
         Err(why) => return Err(why),
     };
     let outcome = simulate(&setup, &messages, None).map_err(|failed| explain(&design, &failed))?;
+    if clocked {
+        let (tokens, parameters) = (shape.tokens(), Default::default());
+        let array = Array {
+            network: &network,
+            design: &design,
+            setup: &setup,
+            machine,
+            tokens: &tokens,
+            parameters: &parameters,
+        };
+        return held_in_rtl(&array, &messages, &want, &outcome.leaves, 20_000);
+    }
     for ((message, left), want) in messages.iter().zip(&outcome.outputs).zip(&want) {
         let came = by_port(&network, &design, message, left)?;
         if came != *want {

@@ -107,7 +107,9 @@ struct Maker<'d> {
     comes: Vec<(u8, u32)>,
 }
 
-/// Makes what is simulated of a design, with generated code; and the programs.
+/// Makes what is simulated of a design, with generated code; and the programs. Where programs do not fit that interleave their
+/// outputs, they write them as they come; where they do not fit either, those of several parts keep to the order of these, so that
+/// they can be rolled.
 ///
 /// # Errors
 ///
@@ -119,6 +121,26 @@ pub fn build(
     places: Option<&[[u32; 2]]>,
     form: Option<Form>,
 ) -> Result<(Setup, Vec<Generated>), String> {
+    let mut made = built(design, machine, parameters, places, form, false);
+    if made.is_err() && design.interleave.is_some() {
+        let plain = Design { interleave: None, ..design.clone() };
+        made = built(&plain, machine, parameters, places, form, false).or_else(|_| {
+            let why = made.err().unwrap_or_default();
+            built(&plain, machine, parameters, places, form, true)
+                .map_err(|rolled| format!("{why}; with outputs in the order of its parts, {rolled}"))
+        });
+    }
+    made
+}
+
+fn built(
+    design: &Design,
+    machine: &Machine,
+    parameters: &HashMap<Id, i128>,
+    places: Option<&[[u32; 2]]>,
+    form: Option<Form>,
+    keeps_parts: bool,
+) -> Result<(Setup, Vec<Generated>), String> {
     // What is one piece, or only passes on, takes its words in any order. All write in any: parts that cannot be rolled then
     // are written out.
     let patient = |task: TaskId| {
@@ -128,7 +150,11 @@ pub fn build(
             || design.style.get(&task.class).is_some_and(|style| style == "end")
     };
     // Pieces of pipelines keep to the order in which words come.
-    let free = |task: TaskId| !design.tasks.tasks[task.index()].class.ends_with(crate::transform::PIECE);
+    let free = |task: TaskId| {
+        let task = &design.tasks.tasks[task.index()];
+        !(task.class.ends_with(crate::transform::PIECE)
+            || keeps_parts && units(design, task, &task.outputs).iter().any(|part| part.len() > 1))
+    };
     let orders = Orders::of(design, &free, &patient);
     let links = Links::of(design, machine, &orders, places);
     let homes = design.homes();
@@ -403,6 +429,7 @@ impl<'d> Maker<'d> {
     fn program(mut self, machine: &Machine, form: Form, lean: bool) -> Result<(Generated, Sent), (usize, String)> {
         let fail = |why: String| (usize::MAX, why);
         let mut lowered = Lowered::new(*machine.core.word_bits);
+        lowered.lean = lean;
         // Blocks of each task, and whether a task needs a word that another on this processor gives.
         let mut turns: Vec<Vec<Block>> = Vec::new();
         for (task, message) in self.design.cores[self.core].turns(self.design.in_flight) {
@@ -843,7 +870,10 @@ impl<'l> Writer<'l> {
             });
         }
         self.cycles.0 += 2 * n as u64;
-        self.past.now += u64::from(*latency.generator_setup + *latency.repeat_setup) + time;
+        // Parts behind may need them, too.
+        let begin = self.past.now + u64::from(*latency.generator_setup + *latency.repeat_setup);
+        self.past.when.extend((begin..).zip(&made.comes).map(|(when, (_, word))| (*word, when)));
+        self.past.now = begin + time;
     }
 
     /// A hardware loop. Parameters of all turns go to the stream in the order of their uses.

@@ -6,7 +6,7 @@
 use super::Opcode;
 use crate::values::{Id, Op, Values};
 use headrace_ir::CompareOp;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A word: a number, or what is computed or comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,6 +68,14 @@ struct Packed {
     /// Words of an element, or 1.
     words: u32,
     signed: bool,
+    /// Where only bits that are not the same in all elements are kept: which, and what the others are.
+    spread: Option<(u128, u128)>,
+}
+
+/// The bits of a number that a mask names, next to each other (parallel extraction).
+fn gathered(number: u128, mask: u128) -> u128 {
+    let places = (0..128).filter(|at| mask >> at & 1 == 1);
+    places.enumerate().fold(0, |all, (to, from)| all | (number >> from & 1) << to)
 }
 
 /// Words of data memory that tables take.
@@ -92,6 +100,8 @@ pub struct Lowered {
     pub memory: Vec<u64>,
     /// Values of parameters.
     pub parameters: Vec<u64>,
+    /// Whether tables are kept in as few words as can be, even if looking up takes longer.
+    pub lean: bool,
     tables: HashMap<u32, Packed>,
     same: HashMap<(Opcode, Word, Word), Word>,
     /// How words of this part were made, as far as one instruction made them.
@@ -108,6 +118,7 @@ impl Lowered {
             known: HashMap::new(),
             memory: Vec::new(),
             parameters: Vec::new(),
+            lean: false,
             tables: HashMap::new(),
             same: HashMap::new(),
             made: HashMap::new(),
@@ -553,6 +564,19 @@ impl Lowered {
         let element_bits = if signed { wide.div_ceil(self.bits) * self.bits } else { wide.next_power_of_two() };
         let at = self.memory.len() as u32;
         let mask = self.mask();
+        // Bits that differ, and those that are set in all.
+        let bits = |join: fn(u128, u128) -> u128| elements.iter().map(|it| *it as u128).reduce(join).unwrap_or(0);
+        let (any, all) = (bits(|a, b| a | b), bits(|a, b| a & b));
+        let dense_bits = (any & !all).count_ones().max(1).next_power_of_two();
+        let spread =
+            (self.lean && !signed && dense_bits <= self.bits && dense_bits < element_bits).then_some((any & !all, all));
+        let (elements, element_bits, wide): (Vec<i128>, u32, u32) = match spread {
+            Some((differ, _)) => {
+                let dense = elements.iter().map(|&element| gathered(element as u128, differ) as i128);
+                (dense.collect(), dense_bits, dense_bits)
+            }
+            None => (elements.to_vec(), element_bits, wide),
+        };
         let packed = match self.bits.checked_div(element_bits) {
             Some(per_word @ 2..) => {
                 for chunk in elements.chunks(per_word as usize) {
@@ -561,14 +585,14 @@ impl Lowered {
                     };
                     self.memory.push(chunk.iter().enumerate().fold(0, put));
                 }
-                Packed { at, element_bits, per_word, words: 1, signed }
+                Packed { at, element_bits, per_word, words: 1, signed, spread }
             }
             _ => {
                 let words = wide.div_ceil(self.bits);
-                for element in elements {
+                for element in &elements {
                     self.memory.extend((0..words).map(|word| (element >> (word * self.bits)) as u64 & mask));
                 }
-                Packed { at, element_bits: words * self.bits, per_word: 1, words, signed }
+                Packed { at, element_bits: words * self.bits, per_word: 1, words, signed, spread }
             }
         };
         self.tables.insert(table, packed);
@@ -645,10 +669,38 @@ impl Lowered {
             };
             all.push(word);
         }
+        if let Some((differ, fixed)) = packed.spread {
+            all = self.spread(all[0], differ, fixed, n);
+        }
         while all.len() < n {
             let word = self.extended(&all.clone(), packed.signed, all.len());
             all.push(word);
         }
         Ok(all)
+    }
+
+    /// Words of a value of which only bits that differ are known, next to each other: each goes to its place among those that are
+    /// fixed. Bits that go equally far are moved together.
+    fn spread(&mut self, dense: Word, differ: u128, fixed: u128, n: usize) -> Vec<Word> {
+        let places: Vec<u32> = (0..128).filter(|at| differ >> at & 1 == 1).collect();
+        (0..n as u32)
+            .map(|at| {
+                let begin = at * self.bits;
+                let mut together: BTreeMap<i32, u64> = BTreeMap::new();
+                for (from, &to) in places.iter().enumerate() {
+                    if (begin..begin + self.bits).contains(&to) {
+                        *together.entry((to - begin) as i32 - from as i32).or_default() |= 1 << from;
+                    }
+                }
+                let mut word = Word::Known((fixed >> begin) as u64 & self.mask());
+                for (by, mask) in together {
+                    let own = self.operation(Opcode::And, dense, Word::Known(mask));
+                    let how = if by < 0 { Opcode::Shr } else { Opcode::Shl };
+                    let moved = self.operation(how, own, Word::Known(u64::from(by.unsigned_abs())));
+                    word = self.operation(Opcode::Or, moved, word);
+                }
+                word
+            })
+            .collect()
     }
 }

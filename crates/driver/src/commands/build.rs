@@ -1,14 +1,16 @@
 //! `headrace build`.
 
 use super::Context;
-use crate::cli::{BuildArgs, ListArgs, Listing};
+use crate::cli::{BuildArgs, CoresName, ListArgs, Listing};
 use crate::failure::Outcome;
 use crate::progress::{Progress, Unit};
 use crate::project_folder::{self, Beside};
 use crate::workspaces;
 use headrace::Error;
-use headrace::build::{Build, target};
+use headrace::build::{Build, Cores, OnArray, target};
 use headrace::words::plural;
+use headrace_array::machine::Machine;
+use headrace_array::mapping::Mapping;
 use headrace_transform::passes;
 use headrace_transform::passes::manager::LeftOut;
 use headrace_transform::passes::pass::Pass;
@@ -67,9 +69,23 @@ fn wanted(arguments: &BuildArgs) -> Outcome<Build> {
         tune: arguments.tune,
         hardware: arguments.hardware.options(),
         shape: arguments.shape.into(),
+        mapping: on_array(arguments)?,
         left_out: left_out(arguments)?,
         ..Build::new(target(&arguments.target)?, &[])
     })
+}
+
+/// The array that the network is put on.
+fn on_array(arguments: &BuildArgs) -> Outcome<Option<OnArray>> {
+    let Some(name) = &arguments.mapping else { return Ok(None) };
+    let wrong = |wrong: headrace_platform::Wrong| Error::wrong(wrong.to_string());
+    let machine = Machine::read(&super::map::platform(&arguments.platform)?).map_err(wrong)?;
+    let mapping = Mapping::read(&super::map::mapping(name)?).map_err(wrong)?;
+    let cores = match arguments.cores {
+        CoresName::Soft => Cores::Programs,
+        CoresName::StateMachines => Cores::StateMachines,
+    };
+    Ok(Some(OnArray { mapping, machine, cores }))
 }
 
 /// What the command line leaves out, each pass with a hyphen before its name.

@@ -144,7 +144,8 @@ pub fn platform(name: &str) -> Outcome<File> {
     }
 }
 
-fn mapping(name: &str) -> Outcome<File> {
+/// A mapping by its name or its path.
+pub fn mapping(name: &str) -> Outcome<File> {
     if is_path(name) {
         return read(name);
     }

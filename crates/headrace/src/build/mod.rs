@@ -1,12 +1,14 @@
 //! Building of projects in the target languages, as files in memory.
 
 pub mod answers;
+mod array;
 pub mod fills;
 mod lwc;
 mod names;
 mod operations;
 pub mod recording;
 
+pub use array::{Cores, OnArray};
 pub use names::{is_of_library, sets_of};
 
 use crate::engines::c_compiler;
@@ -74,6 +76,8 @@ pub struct Build {
     pub hardware: headrace_hardware::Options,
     /// What hardware has at its ports.
     pub shape: Shape,
+    /// An array of small processors that the network is put on, in hardware.
+    pub mapping: Option<OnArray>,
     /// Passes that are left out, to find the one at fault: of all that this process compiles from then on.
     pub left_out: LeftOut,
 }
@@ -111,6 +115,7 @@ impl Build {
             tune: false,
             hardware: headrace_hardware::Options::default(),
             shape: Shape::default(),
+            mapping: None,
             left_out: LeftOut::default(),
         }
     }
@@ -125,7 +130,7 @@ impl Build {
         if self.tune && !target.tunes {
             return Err(Error::usage(format!("target {} prints no loops that could be tuned", target.name)));
         }
-        if self.networks.is_empty() && !target.takes_all {
+        if self.networks.is_empty() && !target.takes_all && self.mapping.is_none() {
             return Err(Error::usage("NETWORK is missing"));
         }
         self.prefix.iter().try_for_each(|prefix| names::check_prefix(prefix, target))?;
@@ -137,6 +142,21 @@ impl Build {
         }
         if self.small && target.name != "c" {
             return Err(Error::usage(format!("--small: target {} makes nothing small; c does", target.name)));
+        }
+        if let Some(on) = &self.mapping {
+            if target.of_design.is_none() {
+                let problem =
+                    format!("--mapping makes hardware, and target {} makes none; verilog and vhdl do", target.name);
+                return Err(Error::usage(problem));
+            }
+            if !hardware_words(&self.hardware).is_empty() || self.shape != Shape::Stream || self.name.is_some() {
+                return Err(Error::usage(
+                    "--mapping says what hardware is like; leave out what else says so, and --name",
+                ));
+            }
+            if self.networks.len() > 1 || self.networks.is_empty() && on.mapping.written.network.is_none() {
+                return Err(Error::usage("--mapping puts one network on an array; name one, here or in the mapping"));
+            }
         }
         let mut hardware = hardware_words(&self.hardware);
         hardware.extend(self.shape_words());
@@ -176,6 +196,11 @@ impl Build {
         words.extend(self.tune.then(|| "--tune".to_owned()));
         words.extend(hardware_words(&self.hardware));
         words.extend(self.shape_words());
+        if let Some(on) = &self.mapping {
+            words.extend(["--mapping".to_owned(), on.mapping.file.name.clone()]);
+            words.extend(["--platform".to_owned(), on.machine.name.clone()]);
+            words.extend((on.cores == Cores::StateMachines).then(|| "--cores state-machines".to_owned()));
+        }
         let passes: Vec<String> = self.left_out.passes.iter().map(|name| format!("-{name}")).collect();
         words.extend((!passes.is_empty()).then(|| format!("--passes={}", passes.join(","))));
         words.extend(self.left_out.limit.map(|limit| format!("--pass-limit {limit}")));
@@ -256,6 +281,14 @@ impl Workspace {
         let library = self.library()?;
         let target = build.target;
         let files = match build.networks.as_slice() {
+            named if let Some(on) = &build.mapping => {
+                let name = named.first().or(on.mapping.written.network.as_ref()).cloned().unwrap_or_default();
+                let network = self.network(&name, &build.parameters)?;
+                let options = build.options()?;
+                let files = array::project(&network, on, target, &options)?;
+                self.say(&options);
+                files
+            }
             [network] if build.small && !is_of_library(&library, network) => {
                 return Err(Error::usage(
                     "--small makes operations of the library, whose messages say how full FIFOs get",

@@ -19,6 +19,7 @@ use headrace_library::catalog::OperationSpec;
 use headrace_library::framing::{Message as Strings, MessageWriter, Tokens};
 use headrace_rtl::Bits;
 pub(crate) use lwc::Texts as LwcTexts;
+pub use project::MadeDesign;
 pub(crate) use project::{Language, Part};
 pub(crate) use statements::{Statements, Words, block};
 pub(crate) use tokens::{Message, Stream, first_count, streams_of, token_files};

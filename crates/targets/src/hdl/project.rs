@@ -78,6 +78,20 @@ impl Part {
     }
 }
 
+/// A design that was made elsewhere, with what its folder needs.
+pub struct MadeDesign<'a> {
+    /// The design, whose top has the streams of `ports`.
+    pub design: &'a Design,
+    /// A network with these ports.
+    pub ports: &'a Network,
+    /// What its bench tries, each after a reset.
+    pub recordings: &'a [Recording],
+    /// What it is, as a sentence.
+    pub about: String,
+    /// What else the README says.
+    pub text: String,
+}
+
 /// What a language adds to the folders of designs.
 pub(crate) struct Language {
     /// Its name, for the README.
@@ -171,6 +185,20 @@ impl Language {
         Ok(files)
     }
 
+    /// A folder for a design that was made elsewhere, whose bench has a message for each recorded run.
+    pub(crate) fn of_design(&self, made: &MadeDesign<'_>, options: &Options) -> Files {
+        let MadeDesign { design, ports, recordings, about, text } = made;
+        let mut files = Files::new();
+        let part = Part::of(design, "", about.clone());
+        let name = part.name();
+        let messages: Vec<Message> = recordings.iter().map(|recording| recorded(ports, Some(recording))).collect();
+        let part = self.part((design, ports), part, &name, &messages, options, &mut files);
+        let title = part.top.clone();
+        let text = format!("{}{STREAMS}\n{text}", ports_table(&[*ports], std::slice::from_ref(&part), self.ending));
+        self.frame(&title, &text, &[part], options, &mut files);
+        files
+    }
+
     /// Modules and bench of a design.
     fn part(
         &self,
@@ -231,6 +259,28 @@ impl Language {
 /// The ports of designs and what a stream is, for a README; what is left out of them is said elsewhere, too. `ending` is that of
 /// files of the language.
 fn ports_text(networks: &[&Network], parts: &[Part], ending: &str, options: &Options) -> String {
+    let mut text = ports_table(networks, parts, ending);
+    text.push_str(STREAMS);
+    text.push_str(
+        "\nWhat is one datapath is one module; of what is not, each actor is a module, each connection a FIFO. The first lines of a file say\n\
+         what is in it, and of a datapath how many clock cycles it takes. Errors of a program, as an index outside its list, are not reported.\n",
+    );
+    let printing: Vec<&str> = parts.iter().flat_map(|part| &part.printing).map(String::as_str).collect();
+    if !printing.is_empty() {
+        let left_out = format!("What actors print is left out of these modules: {}.", printing.join(", "));
+        let _ = writeln!(text, "\n{left_out}");
+        options.notes.say(left_out);
+    }
+    text
+}
+
+/// What streams are, for a README.
+const STREAMS: &str = "## Streams\n\nEach port of the network is a stream: `PORT_data`, `PORT_valid` and `PORT_ready`, with `_i` or `_o` behind. A token moves at\n\
+     a rising edge of `clk_i` at which both valid and ready are set. Valid does not wait for ready, and stays until the token has\n\
+     moved. `rst_ni` is an asynchronous reset, active low, whose release must be synchronous to `clk_i`. After it the network begins anew.\n";
+
+/// The ports of designs, for a README.
+fn ports_table(networks: &[&Network], parts: &[Part], ending: &str) -> String {
     let mut text = String::new();
     for (network, part) in networks.iter().zip(parts) {
         let _ = write!(
@@ -249,19 +299,6 @@ fn ports_text(networks: &[&Network], parts: &[Part], ending: &str, options: &Opt
             }
         }
         text.push('\n');
-    }
-    text.push_str(
-        "## Streams\n\nEach port of the network is a stream: `PORT_data`, `PORT_valid` and `PORT_ready`, with `_i` or `_o` behind. A token moves at\n\
-         a rising edge of `clk_i` at which both valid and ready are set. Valid does not wait for ready, and stays until the token has\n\
-         moved. `rst_ni` is an asynchronous reset, active low, whose release must be synchronous to `clk_i`. After it the network begins anew.\n\n\
-         What is one datapath is one module; of what is not, each actor is a module, each connection a FIFO. The first lines of a file say\n\
-         what is in it, and of a datapath how many clock cycles it takes. Errors of a program, as an index outside its list, are not reported.\n",
-    );
-    let printing: Vec<&str> = parts.iter().flat_map(|part| &part.printing).map(String::as_str).collect();
-    if !printing.is_empty() {
-        let left_out = format!("What actors print is left out of these modules: {}.", printing.join(", "));
-        let _ = writeln!(text, "\n{left_out}");
-        options.notes.say(left_out);
     }
     text
 }

@@ -56,6 +56,7 @@ usage: headrace-testkit COMMAND
     --seed S               of the first one (default 0)
   mapped [OPTIONS]         random networks on an array of small processors, simulated, against the interpreter
     --cases N              networks that can be mapped (default 10000)
+    --rtl                  as soft cores and as state machines in RTL, the former cycle by cycle
     --seed S               of the first network that is tried (default 0)
     --seconds S            begins no further one after so long
   sanitize [OPTIONS]       the same as differential --sanitize --cases 200
@@ -178,7 +179,7 @@ fn automata(words: &[&str]) -> Result<ExitCode, String> {
 
 /// Random networks on an array; one after the other, as each takes milliseconds.
 fn on_an_array(words: &[&str]) -> Result<ExitCode, String> {
-    let (mut cases, mut first, mut limit) = (10_000, 0, None);
+    let (mut cases, mut first, mut limit, mut in_rtl) = (10_000, 0, None, false);
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
@@ -186,15 +187,17 @@ fn on_an_array(words: &[&str]) -> Result<ExitCode, String> {
             "--cases" => cases = number::<u64>(value()?)?,
             "--seed" => first = number::<u64>(value()?)?,
             "--seconds" => limit = Some(time(value()?, 1.0)?),
+            "--rtl" => in_rtl = true,
             _ => return Err(format!("unknown option {word}\n{USAGE}")),
         }
     }
-    let machine = mapped::roomy()?;
+    let machine = if in_rtl { mapped::clocked_machine()? } else { mapped::roomy()? };
+    let case = if in_rtl { mapped::random_case_in_rtl } else { mapped::random_case };
     let began = Instant::now();
     let (mut n_mapped, mut n_failed, mut seed) = (0, 0, first);
     let end = first.saturating_add(cases.saturating_mul(mapped::TRIES));
     while n_mapped < cases && seed < end && limit.is_none_or(|limit| began.elapsed() < limit) {
-        match mapped::random_case(seed, &machine) {
+        match case(seed, &machine) {
             Ok(was_mapped) => n_mapped += u64::from(was_mapped),
             Err(why) => {
                 n_failed += 1;

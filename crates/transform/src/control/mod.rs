@@ -29,9 +29,11 @@
 //! | `congruence` | elements that are equal whenever a loop begins |
 //! | `residues` | numbers of which only the residue counts |
 //! | `indexed_update_loops` | transitions that lead back to their state and write lists at computed places |
+//! | `block_copies` | transitions that lead back to their state and store token after token |
 //! | `code_size` | transitions whose rounds are better loops |
 
 mod action;
+mod block_copies;
 mod code_size;
 mod compose_transitions;
 mod congruence;
@@ -59,6 +61,7 @@ mod wiring;
 
 pub use action::{ActionTransition, transition_of_action};
 pub use code_size::Brevity;
+pub use block_copies::{BlockCopy, CountedElement, block_copies};
 pub use explore::{Limits, Sample, Unrolling, automaton_of};
 pub use headrace_kernel::automaton::{
     Automaton, Awaited, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Part, Step,

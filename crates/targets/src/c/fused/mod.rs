@@ -26,6 +26,7 @@
 //! | `budget` | ways of running loops that are left out of code that is too long |
 //! | `distributed_loops` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
+//! | `block_copies` | transitions that copy byte after byte, as one copy |
 //! | `lists_in_registers` | transitions that change lists at places which they compute, iteration after iteration |
 //! | `parallel_for` | loops that several threads run |
 //! | `offload` | loops that a device runs |
@@ -36,6 +37,7 @@
 //! | `deoptimize` | the state of the automaton as that of the network |
 //! | `tiers` | which of both runs |
 
+mod block_copies;
 mod bodies;
 mod budget;
 mod copy;

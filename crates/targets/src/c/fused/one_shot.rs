@@ -11,10 +11,10 @@
 use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::outlined_transitions::KernelFunctions;
-use super::states::{LOOP, Place};
+use super::states::{Back, LOOP, Place};
 use super::suspension_points::Stops;
 use super::template::{Hole, Template};
-use headrace_transform::control::{Automaton, Part, Repeated};
+use headrace_transform::control::{Automaton, Part};
 use headrace_transform::kernel::Effect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -119,7 +119,7 @@ impl Writer<'_> {
     pub(super) fn whole_states(
         &self,
         (rests_in, states): (BTreeSet<usize>, BTreeSet<usize>),
-        repeated: &[Vec<Repeated>],
+        back: Back,
         functions: &mut KernelFunctions,
         repeating: &mut RepeatedFunctions,
     ) -> String {
@@ -127,7 +127,7 @@ impl Writer<'_> {
         let writer = Writer { whole: Some(&states), ..*self };
         let own = |&at: &usize| {
             let state = &self.automaton.states[at];
-            LOOP * (state.loops.len() + repeated[at].len()) + writer.step_size(&state.step, at, &[])
+            LOOP * (state.loops.len() + back.repeated[at].len() + back.copies[at].len()) + writer.step_size(&state.step, at, &[])
         };
         let size = states.iter().map(own).sum::<usize>();
         if size > MOST_WHOLE {
@@ -145,8 +145,11 @@ impl Writer<'_> {
                 text.append(writer.counted(counted, n_loops, number, None));
                 n_loops += 1;
             }
-            for one in &repeated[number] {
+            for one in &back.repeated[number] {
                 text.append(writer.repeated(one, number, repeating));
+            }
+            for copy in &back.copies[number] {
+                text.append(writer.block_copy(copy, number));
             }
             text.push_str("        {\n");
             writer.step(&state.step, Place { state: number, depth: 3 }, &[], functions, &mut text);

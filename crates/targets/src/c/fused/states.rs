@@ -9,7 +9,7 @@ use super::state_form::StateForm;
 use super::suspension_points::Stops;
 use super::template::{Hole, Template};
 use crate::c::kernel::{Support, element_type};
-use headrace_transform::control::{Awaited, Step};
+use headrace_transform::control::{Awaited, BlockCopy, Repeated, Step};
 use headrace_transform::kernel::{Effect, Transition};
 use headrace_transform::statements::{independent_components, outputs_early, size};
 use std::collections::BTreeSet;
@@ -50,6 +50,13 @@ impl Place {
     }
 }
 
+/// What leads back to each state many times.
+#[derive(Clone, Copy)]
+pub(super) struct Back<'a> {
+    pub repeated: &'a [Vec<Repeated<'a>>],
+    pub copies: &'a [Vec<BlockCopy<'a>>],
+}
+
 /// Size of a loop, and of what is repeated, where it stands in a state.
 pub(super) const LOOP: usize = 120;
 
@@ -74,6 +81,7 @@ impl Writer<'_> {
         let mut functions = KernelFunctions::below(loops.support());
         let mut n_loops = 0;
         let repeated = headrace_transform::control::repeated(self.automaton, self.network);
+        let copies = headrace_transform::control::block_copies(self.automaton);
         let mut repeating = RepeatedFunctions::default();
         let stops = self.stops();
         let mut places = Stops::of(self.automaton);
@@ -108,8 +116,12 @@ impl Writer<'_> {
                 functions.size += LOOP;
                 block.append(self.repeated(one, number, &mut repeating));
             }
+            for copy in &copies[number] {
+                functions.size += LOOP;
+                block.append(self.block_copy(copy, number));
+            }
             block.push_str("        {\n");
-            let repeats = (!repeated[number].is_empty()).then_some(number);
+            let repeats = (!repeated[number].is_empty() || !copies[number].is_empty()).then_some(number);
             let form = || StateForm::begun(places.counts[number], places.traps[number], repeats);
             functions.form = (!hot[number]).then(form);
             writer.step(&state.step, place, &[], &mut functions, &mut block);
@@ -119,8 +131,8 @@ impl Writer<'_> {
             forms.push(functions.form.take());
         }
         let (text, merged) = self.steps(&blocks, forms, &hot, &mut places);
-        let whole =
-            trip.map_or_else(String::new, |trip| writer.whole_states(trip, &repeated, &mut functions, &mut repeating));
+        let back = Back { repeated: &repeated, copies: &copies };
+        let whole = trip.map_or_else(String::new, |trip| writer.whole_states(trip, back, &mut functions, &mut repeating));
         let transitions = functions.text + &repeating.text;
         // What several states do stands once.
         let merged: usize = merged.into_iter().map(|state| sizes[state]).sum();

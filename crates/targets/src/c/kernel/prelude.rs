@@ -9,6 +9,7 @@ pub fn prelude() -> String {
     for bits in [16, 32, 64] {
         text.push_str(&BYTES.replace('@', &bits.to_string()));
     }
+    text.push_str(COPY);
     text.push_str(&arithmetic());
     text.push_str(&wide());
     text.push_str(LEAF7);
@@ -86,6 +87,32 @@ static inline int hr_leaf7(unsigned in_ecx, unsigned bit)
 }
 #define hr_supports_leaf7(name, in_ecx, bit) hr_leaf7(in_ecx, bit)
 #endif
+";
+
+/// Copies of few bytes, which take longer by a call: a half from each end, and halves may overlap.
+const COPY: &str = "\
+static inline void hr_copy_few(void *to, const void *from, size_t n)
+{
+  unsigned char *const t = (unsigned char *)to, low[8], high[8];
+  const unsigned char *const f = (const unsigned char *)from;
+  if (n > 16) {
+    memcpy(t, f, n);
+  } else if (n >= 8) {
+    memcpy(low, f, 8);
+    memcpy(high, f + n - 8, 8);
+    memcpy(t, low, 8);
+    memcpy(t + n - 8, high, 8);
+  } else if (n >= 4) {
+    memcpy(low, f, 4);
+    memcpy(high, f + n - 4, 4);
+    memcpy(t, low, 4);
+    memcpy(t + n - 4, high, 4);
+  } else {
+    while (n-- != 0)
+      t[n] = f[n];
+  }
+}
+
 ";
 
 const BYTES: &str = "\

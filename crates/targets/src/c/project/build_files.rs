@@ -168,7 +168,7 @@ fn set_headers<'h>(name: &str, headers: &'h [String]) -> impl Iterator<Item = &'
 
 impl Parts<'_> {
     fn cmake(&self) -> String {
-        let Parts { name, made, sources, headers, modules, threads, device } = *self;
+        let Parts { name, made, sources, headers, modules, threads, device, .. } = *self;
         let others: Vec<&str> = sources.iter().map(String::as_str).filter(|path| *path != HELPERS).collect();
         let helpers = if threads {
             format!(

@@ -16,4 +16,7 @@ for run in */run.sh; do
     # What is not here says so, and ends with 4.
     case $? in 0 | 4) ;; *) status=1 ;; esac
 done
+echo "=== c, of modules in LLVM IR"
+MODEL_LANGUAGE=llvm sh c/run.sh "$headrace" "$@"
+case $? in 0 | 4) ;; *) status=1 ;; esac
 exit $status

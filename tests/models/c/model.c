@@ -24,7 +24,10 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define CALL(name) JOIN(OP, JOIN(_, name))
 
-enum { MOST = 700, CALLS = 40, LOG = 4096 };
+#ifndef MOST_BYTES
+#define MOST_BYTES 700 /* of a message */
+#endif
+enum { MOST = MOST_BYTES, CALLS = 40, LOG = 4096 };
 #ifndef MULTIPLE
 #define MULTIPLE 1 /* of the length of a message */
 #endif

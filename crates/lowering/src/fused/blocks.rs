@@ -166,12 +166,16 @@ fn possible(plan: &Plan<'_>, bits: u32) -> Result<(), NotApplicable> {
 }
 
 /// A counter: its words, which go on from group to group, and what they were at first.
+#[derive(Clone, Copy)]
 struct Counter {
     low: VariableId,
     high: VariableId,
     /// Registers: how far the parts of one are from each other, and two registers of a group.
     spread: VariableId,
     next: VariableId,
+    /// The numbers of the next iterations, as many as a register has parts, if no low word overflows among them: they go on in
+    /// the register, so that no group waits for words to get there.
+    ahead: VariableId,
 }
 
 /// Ports that a transition has beyond those of the network, where it is a loop of one iteration.
@@ -266,7 +270,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         (self.inputs, self.outputs) = (inputs, outputs);
         let all = self.code.f.read(n);
         let all = self.code.f.named("all", all);
-        let ends = self.counters(&all);
+        let ends = self.counters(&all)?;
         self.prepare()?;
         let groups = match (plan.is_chained() || !plan.delays.is_empty(), self.bits) {
             (true, _) => &[1],
@@ -305,7 +309,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
             let buffer = &fields.outputs[port];
             code.index(buffer.first).plus(code.index(buffer.there))
         });
-        let ends = self.counters(&Expr::u32(1));
+        let ends = self.counters(&Expr::u32(1))?;
         self.prepare()?;
         self.group(1, Tokens::AtCursors)?;
         for (&cursor, &(tokens, _)) in self.inputs.clone().iter().zip(&body.consumes) {
@@ -384,7 +388,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
     // --- counters ---
 
     /// Reads counters, and gives what they are after all iterations.
-    fn counters(&mut self, all: &Expr) -> Vec<[Expr; 2]> {
+    fn counters(&mut self, all: &Expr) -> Result<Vec<[Expr; 2]>, NotApplicable> {
         let body = self.plan.body;
         let counted = |n: usize| {
             let mut live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
@@ -412,17 +416,29 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
             f.assign(high_end, before[1].clone().plus(carry));
             let end = Value::two(end, f.read(high_end), false).masked(mask(width));
             ends.push([end.low.clone(), end.upper()]);
-            let registers = counted[number].then(|| {
+            let mut registers = None;
+            if counted[number] {
                 let n = u64::from(self.iterations());
                 let step = counter.step as u64;
                 let spread = (0..n).flat_map(|i| [i * step, 0]).collect();
                 let spread = self.quads("spread", spread);
                 let next = self.quads("next", (0..n).flat_map(|_| [n * step, 0]).collect());
-                Counter { low, high, spread, next }
-            });
+                let ahead = self.code.f.register("ahead", self.bits);
+                self.spread_from(ahead, &before, spread)?;
+                registers = Some(Counter { low, high, spread, next, ahead });
+            }
             self.counters.push(registers);
         }
-        ends
+        Ok(ends)
+    }
+
+    /// A number of two words and those that follow it, in the parts of a register.
+    fn spread_from(&mut self, to: VariableId, words: &[Expr; 2], spread: VariableId) -> Result<(), NotApplicable> {
+        let narrow = self.code.f.register("count", 128);
+        let [low, high] = words.clone();
+        self.vector(VectorStmt::Set { to: narrow, low, high });
+        let wide = self.widened("count", narrow);
+        self.operation("add64", to, &[wide, spread])
     }
 
     /// Counters after so many iterations.
@@ -443,20 +459,17 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
 
     /// The registers of a counter in a group.
     fn counted(&mut self, number: usize, group: u32) -> Result<Vec<VariableId>, NotApplicable> {
-        let Some(Counter { low, high, spread, next }) = &self.counters[number] else { return Ok(Vec::new()) };
-        let (low, high, spread, next) = (*low, *high, *spread, *next);
+        let Some(Counter { low, high, spread, next, ahead }) = self.counters[number] else { return Ok(Vec::new()) };
         let step = self.plan.body.counters[number].step as u64;
         let n = group * self.iterations();
         let registers: Vec<VariableId> = (0..group).map(|_| self.code.f.register("count", self.bits)).collect();
         let (words, upper) = (self.code.f.read(low), self.code.f.read(high));
         let outer = self.code.f.take();
-        let narrow = self.code.f.register("count", 128);
-        self.vector(VectorStmt::Set { to: narrow, low: words.clone(), high: upper.clone() });
-        let wide = self.widened("count", narrow);
-        self.operation("add64", registers[0], &[wide, spread])?;
+        self.vector(VectorStmt::Move { to: registers[0], from: ahead });
         for pair in registers.windows(2) {
             self.operation("add64", pair[1], &[pair[0], next])?;
         }
+        self.operation("add64", ahead, &[registers[registers.len() - 1], next])?;
         let fast = self.code.f.take();
         let array = self.code.f.array("numbers", Type::U8, n * BYTES as u32);
         let place = Place::variable(array);
@@ -472,6 +485,10 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
             let index = Expr::u32(i as u32 * self.bits / 8);
             self.vector(VectorStmt::Load { to, place: place.clone(), index });
         }
+        let behind = words.clone().plus(Expr::int(Type::U64, u64::from(n) * step));
+        let behind = self.code.f.named("behind", behind);
+        let carry = behind.clone().less(words.clone()).to(Type::U64);
+        self.spread_from(ahead, &[behind, upper.plus(carry)], spread)?;
         let slow = self.code.f.restore(outer);
         let most = u64::MAX - u64::from(n) * step;
         let fits = Expr::compare(CompareOp::LessEqual, words, Expr::int(Type::U64, most));

@@ -7,7 +7,6 @@
 use super::code::Code;
 use headrace_instructions::llvm::{Spelling, spelling};
 use headrace_program::{Expr, Place, VariableId, VectorOperand, VectorStmt};
-use std::fmt::Write as _;
 
 /// The type of a register of so many bits, as elements of so many.
 pub(super) fn vector(bits: u32, element: u32) -> String {
@@ -29,6 +28,19 @@ fn mask(positions: impl Iterator<Item = u32>) -> String {
 fn spread(count: u32, element: u32, number: u8) -> String {
     let elements: Vec<String> = (0..count).map(|_| format!("i{element} {number}")).collect();
     format!("<{}>", elements.join(", "))
+}
+
+/// An operand, and its type.
+#[derive(Clone)]
+struct Given {
+    ty: String,
+    value: String,
+}
+
+impl Given {
+    fn text(&self) -> String {
+        format!("{} {}", self.ty, self.value)
+    }
 }
 
 impl Code<'_> {
@@ -105,48 +117,41 @@ impl Code<'_> {
         let element = spelling.element;
         let ty = vector(bits, element);
         let mut constant = 0;
-        let given: Vec<String> = operands
-            .iter()
-            .map(|operand| match operand {
+        let mut given: Vec<Given> = Vec::new();
+        for operand in operands {
+            given.push(match operand {
                 VectorOperand::Register(own) => {
                     let value = self.register(*own);
-                    format!("{ty} {}", self.cast(value, bits, 64, element))
+                    Given { ty: ty.clone(), value: self.cast(value, bits, 64, element) }
                 }
                 VectorOperand::Immediate(value) => {
                     constant = *value;
                     match spelling.each {
-                        true => format!("{ty} {}", spread(bits / element, element, *value)),
-                        false => format!("i{} {value}", spelling.constant),
+                        true => Given { ty: ty.clone(), value: spread(bits / element, element, *value) },
+                        false => Given { ty: format!("i{}", spelling.constant), value: value.to_string() },
                     }
                 }
-            })
-            .collect();
-        let given: Vec<String> = match &spelling.order {
-            Some(order) => order.iter().filter_map(|&at| given.get(at).cloned()).collect(),
-            None => given,
-        };
-        let value = if let Some(operator) = &spelling.operator {
-            // The second operand has no type of its own.
-            let second = given.get(1).and_then(|operand| operand.strip_prefix(&ty)).unwrap_or_default();
-            self.define(&format!("{operator} {}, {}", given[0], second.trim_start()))
-        } else if let Some(function) = spelling.function(bits) {
-            let types: Vec<&str> =
-                given.iter().map(|operand| operand.rsplit_once(' ').map_or("", |(ty, _)| ty)).collect();
-            // A constant vector is behind its type.
-            let types =
-                types.iter().map(|ty| ty.split_once("> <").map_or((*ty).to_owned(), |(ty, _)| format!("{ty}>")));
-            let mut declared = format!("declare {ty} @{function}(");
-            let _ = write!(declared, "{})", types.collect::<Vec<_>>().join(", "));
-            self.shared.intrinsics.borrow_mut().insert(declared);
-            self.define(&format!("call {ty} @{function}({})", given.join(", ")))
-        } else {
-            self.shuffled(spelling, bits, &given, u32::from(constant))
+            });
+        }
+        if let Some(order) = &spelling.order {
+            given = order.iter().filter_map(|&at| given.get(at).cloned()).collect();
+        }
+        let value = match (&spelling.operator, spelling.function(bits), &given[..]) {
+            (Some(operator), _, [a, b]) => self.define(&format!("{operator} {ty} {}, {}", a.value, b.value)),
+            (_, Some(function), _) => {
+                let types: Vec<&str> = given.iter().map(|given| given.ty.as_str()).collect();
+                let declared = format!("declare {ty} @{function}({})", types.join(", "));
+                self.shared.intrinsics.borrow_mut().insert(declared);
+                let arguments: Vec<String> = given.iter().map(Given::text).collect();
+                self.define(&format!("call {ty} @{function}({})", arguments.join(", ")))
+            }
+            _ => self.shuffled(spelling, bits, &given, u32::from(constant)),
         };
         self.cast(value, bits, element, 64)
     }
 
     /// A vector whose elements are elements of two others.
-    fn shuffled(&mut self, spelling: &Spelling, bits: u32, given: &[String], constant: u32) -> String {
+    fn shuffled(&mut self, spelling: &Spelling, bits: u32, given: &[Given], constant: u32) -> String {
         let ty = vector(bits, spelling.element);
         // Elements of 128 bits, and of a register.
         let (part, all) = (128 / spelling.element, bits / spelling.element);
@@ -157,13 +162,13 @@ impl Code<'_> {
                 _ => (constant >> (2 * at) & 3) + if at < 2 { 0 } else { n_parts },
             };
             let mask = mask((0..all).map(|at| chosen(at / part) * part + at % part));
-            return self.define(&format!("shufflevector {}, {}, {mask}", given[0], given[1]));
+            return self.define(&format!("shufflevector {}, {}, {mask}", given[0].text(), given[1].text()));
         }
         let (operands, positions): ([String; 2], Vec<u32>) = match (&spelling.pick, spelling.window) {
-            (Some(pick), _) => ([given[0].clone(), given[1].clone()], pick.clone()),
+            (Some(pick), _) => ([given[0].text(), given[1].text()], pick.clone()),
             (None, window) => {
                 let operand = |at: i8| match usize::try_from(at) {
-                    Ok(at) => given[at].clone(),
+                    Ok(at) => given[at].text(),
                     Err(_) => format!("{ty} zeroinitializer"),
                 };
                 let first = if spelling.backwards { part - constant.min(part) } else { constant.min(part) };

@@ -13,14 +13,25 @@ pub(crate) fn add(files: &mut Files, name: &str, command: &str, about: &str, dev
     };
     let (sources, headers, mut modules) = (ending(".c"), ending(".h"), ending(".ll"));
     // Those in folders of architectures stand for these there.
+    let n_modules = modules.len();
     modules.retain(|path| path.matches('/').count() == 1);
+    let has_architectures = modules.len() < n_modules;
     let made = format!("# Made by `{command}`. Changes here will be lost.\n");
     let objects: Vec<String> = sources.iter().map(|path| format!("{}.o", path.trim_end_matches(".c"))).collect();
     let threads = sources.iter().any(|path| path == HELPERS);
     let of_device = ending(".cu");
     let device_objects: Vec<String> = of_device.iter().map(|path| path.replace(".cu", ".device.o")).collect();
     let sources: Vec<String> = sources.into_iter().chain(of_device).collect();
-    let parts = Parts { name, made: &made, sources: &sources, headers: &headers, modules: &modules, threads, device };
+    let parts = Parts {
+        name,
+        made: &made,
+        sources: &sources,
+        headers: &headers,
+        modules: &modules,
+        has_architectures,
+        threads,
+        device,
+    };
     let mut texts = vec![
         ("CMakeLists.txt".to_owned(), parts.cmake()),
         (
@@ -44,6 +55,7 @@ struct Parts<'a> {
     sources: &'a [String],
     headers: &'a [String],
     modules: &'a [String],
+    has_architectures: bool,
     threads: bool,
     device: Option<&'a Dialect>,
 }
@@ -94,11 +106,16 @@ MODULES := $(foreach module,ALL,\\
 /// What users of modules want to know.
 const README_MODULES: &str = "
 `src/*.ll` are modules in LLVM IR, one for each network, for clang, opt and llc of version 15 or newer: they name no machine
-and may be optimised and linked as you like. `src/x86_64` has modules that are taken instead of those of the same names for
-x86-64: they ask the processor what it has and have functions for instructions on wide registers, of AES or SHA for example;
-without a library of the system, so that `lli` and `opt` take them, too. `make ARCHITECTURE=none` leaves them out. The header beside each declares its functions. What stands around them is C.
+and may be optimised and linked as you like. ARCHITECTURESThe header beside each declares its functions. What stands around them is C.
 `make lli` links everything into one module and runs the test in `lli`; `CLANG=clang-16` says which tools are taken.
 ";
+
+/// What they want to know where there are modules for an architecture.
+const README_ARCHITECTURES: &str = "\
+Those in a folder of an architecture (`src/x86_64`) are taken
+instead of those of the same names where that is compiled for: they ask the processor what it has, and run on its wide registers and
+its instructions, of AES for example, where it has these. They need nothing of the system, so that opt and `lli` take them, too;
+`make ARCHITECTURE=none` leaves them out. ";
 
 /// What users of the program want to know.
 pub(super) const README_PROGRAM: &str = "
@@ -151,7 +168,7 @@ fn set_headers<'h>(name: &str, headers: &'h [String]) -> impl Iterator<Item = &'
 
 impl Parts<'_> {
     fn cmake(&self) -> String {
-        let Parts { name, made, sources, headers, modules, threads, device } = *self;
+        let Parts { name, made, sources, headers, modules, threads, device, .. } = *self;
         let others: Vec<&str> = sources.iter().map(String::as_str).filter(|path| *path != HELPERS).collect();
         let helpers = if threads {
             format!(
@@ -309,7 +326,11 @@ clean:
 
     fn readme(&self, command: &str, about: &str) -> String {
         let Parts { name, headers, modules, threads, device, .. } = *self;
-        let modules = if modules.is_empty() { "" } else { README_MODULES };
+        let architectures = if self.has_architectures { README_ARCHITECTURES } else { "" };
+        let modules = match modules {
+            [] => String::new(),
+            _ => README_MODULES.replace("ARCHITECTURES", architectures),
+        };
         let helpers = if threads {
             "\n`headrace_helpers.c` has POSIX threads for those who want to hand them to long messages; everything else does without it.\n"
         } else {

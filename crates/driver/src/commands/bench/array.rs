@@ -3,11 +3,13 @@
 //! `bench/array.toml` has the published numbers, files of mappings and platforms what is simulated; this puts one beside the
 //! other. Nothing that is published goes into what is computed.
 
+mod figures;
+
 use super::experiments::{Experiment, Experiments, Line, experiment};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::Outcome;
-use crate::output;
+use crate::output::{self, write_file};
 use headrace::Error;
 use headrace::array::{Costs, Effort, Found, Mapped, Shape, explain, map, search, tasks, verified};
 use headrace_array::atomic;
@@ -210,6 +212,8 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         bench.speed(&published)?,
         bench.search(&published)?,
     ];
+    let (figures, charts) = bench.figures(&published)?;
+    experiments.push(figures);
     let results = |experiments: &[Experiment]| Experiments {
         mark: super::ARRAY.into(),
         command: "headrace bench array --json bench/results/array.json --into docs/array.md".into(),
@@ -224,7 +228,14 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     experiments.push(others);
     let results = results(&experiments);
     output::print(results.text().as_bytes())?;
-    results.write(arguments)
+    results.write(arguments)?;
+    if let Some(document) = &arguments.into {
+        let folder = document.with_file_name("figures");
+        for (name, chart) in charts {
+            write_file(&folder.join(name), chart.as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 fn wrong(wrong: Wrong) -> Error {

@@ -172,8 +172,8 @@ pub fn design(network: &Tasks, mapping: &Mapping, machine: &Machine) -> Result<D
         interleave: mapping.written.interleave,
         style: mapping.written.style.clone(),
     };
-    design.join(*machine.core.input_ports as usize).map_err(|why| Wrong::new(&file.path, why))?;
-    design.fits(machine).map_err(|why| Wrong::new(&file.path, why))?;
+    design.join(*machine.core.input_ports as usize).map_err(|why| mapping.wrong_of(&why))?;
+    design.fits(machine).map_err(|why| mapping.wrong_of(&why))?;
     Ok(design)
 }
 

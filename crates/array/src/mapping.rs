@@ -209,6 +209,19 @@ const SLOWEST: f64 = 0.01;
 const MOST: usize = 100_000;
 
 impl Mapping {
+    /// A problem of the mapping, at the place of the processor that is named in it first, if one is.
+    pub fn wrong_of(&self, problem: &str) -> Wrong {
+        let named = problem.split('`').skip(1).step_by(2);
+        // Those that join streams are called after the processor that they stand before.
+        let of = |name: &str| {
+            self.cores.iter().find(|core| core.name == name || name.starts_with(&format!("{}.merge", core.name)))
+        };
+        match named.filter_map(of).next() {
+            Some(core) => self.file.wrong_at(&core.at, problem),
+            None => Wrong::new(&self.file.path, problem),
+        }
+    }
+
     /// A mapping from its file.
     ///
     /// # Errors

@@ -48,6 +48,23 @@ fn verilog_gives_known_answers_and_is_clean() {
 }
 
 #[test]
+fn mapped_networks_are_arrays_of_soft_cores_or_of_state_machines() {
+    refused(&["--mapping", "otop-offline", "--target", "c"], "target c makes none");
+    if !answers("iverilog", "-V") {
+        return;
+    }
+    let folder = Folder::new();
+    for what in [&["--mapping", "nomerge-offline"][..], &["--mapping", "otop-online", "--cores", "state-machines"]] {
+        let project = folder.build("verilog", what);
+        let said = tested(&folder, &project, &["SEED=4", "STALL=40"]);
+        assert!(!said.contains("warning"), "{said}");
+        if is_here("verilator") {
+            folder.run_in(&project, Command::new("make").args(["-s", "lint"]));
+        }
+    }
+}
+
+#[test]
 fn cores_with_the_lwc_hardware_api_play_their_messages() {
     let folder = Folder::new();
     for (target, set, is_here) in

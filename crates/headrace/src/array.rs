@@ -285,6 +285,18 @@ fn refused(unfit: &Unfit) -> Error {
     }
 }
 
+/// What is wrong with the message of a mapping says in which file that stands.
+pub(crate) fn of_file<T>(made: Result<T>, mapping: &Mapping) -> Result<T> {
+    made.map_err(|error| match error {
+        Error::Wrong(why) => Error::wrong(format!("{}: {why}", mapping.file.path)),
+        Error::Refused(mut all) => {
+            all.iter_mut().for_each(|one| one.notes.push(format!("the message is that of {}", mapping.file.path)));
+            Error::Refused(all)
+        }
+        other => other,
+    })
+}
+
 /// Maps a network as a file says, simulates it, and holds it to known answers and to the interpreter.
 ///
 /// # Errors
@@ -293,8 +305,8 @@ fn refused(unfit: &Unfit) -> Error {
 pub fn map(network: &Arc<Network>, machine: &Machine, mapping: &Mapping, effort: Effort) -> Result<Mapped> {
     let message = mapping.written.message.as_ref();
     let message = message.ok_or_else(|| Error::wrong(format!("{}: `message` is missing", mapping.file.path)))?;
-    let shape = Shape::of(network, message)?;
-    let unrolled = tasks(network, &shape)?;
+    let shape = of_file(Shape::of(network, message), mapping)?;
+    let unrolled = of_file(tasks(network, &shape), mapping)?;
     let design = design(&unrolled, mapping, machine).map_err(|wrong| Error::wrong(wrong.to_string()))?;
     verified(network, &shape, machine, mapping, design, effort)
 }
@@ -313,7 +325,7 @@ pub fn verified(
     effort: Effort,
 ) -> Result<Mapped> {
     let same = same_ports(network, mapping);
-    let wrong = |why: String| Error::wrong(format!("{}: {why}", mapping.file.path));
+    let wrong = |why: String| Error::wrong(mapping.wrong_of(&why).to_string());
     // Enough messages that half of them are the steady state, and whole periods.
     let n = effort.messages.max(8 * design.in_flight).next_multiple_of(design.in_flight);
     let places = places(&design, machine).map_err(&wrong)?;

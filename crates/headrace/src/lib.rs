@@ -32,6 +32,7 @@ pub mod analysis;
 pub mod array;
 pub mod build;
 pub mod check;
+pub mod clocked;
 pub mod embedded;
 pub mod engines;
 pub mod error;

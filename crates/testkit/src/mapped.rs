@@ -8,6 +8,7 @@ use crate::differential::program;
 use crate::generate::{Cuts, Knobs, generate};
 use crate::rng::Rng;
 use headrace::array::{Message, Shape, by_port, expected, explain, tasks_of_what_is_taken};
+use headrace::clocked::{Came, Clocked};
 use headrace_array::design::{Core, Design};
 use headrace_array::isa::{self, Form};
 use headrace_array::machine::Machine;
@@ -19,8 +20,6 @@ use headrace_array::transform::{self, Along, Split};
 use headrace_array::values::TaskId;
 use headrace_ir::Network;
 use headrace_platform::find;
-use headrace_rtl::Bits;
-use headrace_rtl::simulate::Simulator;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -107,84 +106,6 @@ fn placed(tasks: Tasks, machine: &Machine, rng: &mut Rng) -> Result<Design, Stri
     Ok(design)
 }
 
-/// An array as RTL that is given messages without a pause, and from which all is taken at once.
-pub struct Clocked<'d> {
-    simulator: Simulator<'d>,
-}
-
-/// What came out of an array as RTL.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Came {
-    /// Tokens by output port, as bits.
-    pub tokens: Vec<Vec<Bits>>,
-    /// For each cycle in which words left, counted from the first in which the array ran, how many.
-    pub left: Vec<(u64, u32)>,
-}
-
-impl<'d> Clocked<'d> {
-    /// A design after its reset.
-    ///
-    /// # Errors
-    ///
-    /// What the verifier says of it.
-    pub fn new(design: &'d headrace_rtl::Design) -> Result<Self, String> {
-        Ok(Self { simulator: Simulator::new(design).map_err(|problems| problems.join("; "))? })
-    }
-
-    fn bit(&self, name: &str) -> bool {
-        self.simulator.get(name).is_some_and(|value| !value.is_zero())
-    }
-
-    /// Runs until so many tokens have come of each output, or for so many cycles.
-    pub fn run(&mut self, network: &Network, messages: &[Message], wanted: &[usize], most: u64) -> Came {
-        let mut came = Came { tokens: vec![Vec::new(); network.outputs.len()], left: Vec::new() };
-        let inputs: Vec<Vec<Bits>> = (0..network.inputs.len())
-            .map(|port| {
-                let width = network.inputs[port].ty.width().max(1);
-                let tokens = messages.iter().flat_map(|message| &message[port]);
-                tokens.map(|token| Bits::of_signed(width, &(*token).into())).collect()
-            })
-            .collect();
-        let mut at = vec![0; inputs.len()];
-        let mut began = None;
-        for port in &network.outputs {
-            self.simulator.set(&format!("{}_ready_i", port.name), Bits::new(1, 1u8));
-        }
-        for cycle in 0..most {
-            for (port, (tokens, at)) in network.inputs.iter().zip(inputs.iter().zip(&at)) {
-                let token = tokens.get(*at);
-                self.simulator.set(&format!("{}_valid_i", port.name), Bits::new(1, u8::from(token.is_some())));
-                if let Some(token) = token {
-                    self.simulator.set(&format!("{}_data_i", port.name), token.clone());
-                }
-            }
-            self.simulator.settle();
-            for (port, at) in network.inputs.iter().zip(&mut at) {
-                let name = &port.name;
-                *at += usize::from(self.bit(&format!("{name}_valid_i")) && self.bit(&format!("{name}_ready_o")));
-            }
-            for ((port, tokens), wanted) in network.outputs.iter().zip(&mut came.tokens).zip(wanted) {
-                // What is known comes as often as it is asked for.
-                if tokens.len() < *wanted && self.bit(&format!("{}_valid_o", port.name)) {
-                    tokens.extend(self.simulator.get(&format!("{}_data_o", port.name)).cloned());
-                }
-            }
-            if self.bit("running_o") {
-                let began = *began.get_or_insert(cycle);
-                let left = self.simulator.get("leaves_o").map_or(0, |bits| bits.value().count_ones() as u32);
-                if left > 0 {
-                    came.left.push((cycle - began, left));
-                }
-            }
-            self.simulator.clock();
-            if came.tokens.iter().zip(wanted).all(|(tokens, wanted)| tokens.len() >= *wanted) {
-                break;
-            }
-        }
-        came
-    }
-}
-
 /// Holds the soft cores of a design to the simulator: the same tokens, and words that leave in the same cycles.
 ///
 /// # Errors
@@ -223,15 +144,7 @@ pub fn tokens_in_rtl(
     let wanted: Vec<usize> =
         (0..network.outputs.len()).map(|port| want.iter().map(|message| message[port].len()).sum()).collect();
     let came = Clocked::new(design)?.run(network, messages, &wanted, most);
-    for (port, tokens) in came.tokens.iter().enumerate() {
-        let width = network.outputs[port].ty.width().max(1);
-        let right =
-            want.iter().flat_map(|message| &message[port]).map(|token| Bits::of_signed(width, &(*token).into()));
-        let right: Vec<Bits> = right.collect();
-        if right != *tokens {
-            return Err(format!("output {port}: {tokens:?} for {right:?}"));
-        }
-    }
+    came.gives(network, want)?;
     Ok(came)
 }
 

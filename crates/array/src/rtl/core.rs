@@ -79,7 +79,7 @@ pub fn module(name: &str, about: &str, code: &Code, data_words: u32) -> Result<M
     let pc_bits = index_bits(encoded.words.len() as u64 + 1).max(1);
     let mut w = Writer { m: Module::new(name), encoded, bits };
     w.m.about.push(about.to_owned());
-    let program = w.table("program", w.encoded.width, w.encoded.words.clone());
+    let program = w.table("program_memory", w.encoded.width, w.encoded.words.clone());
     let literals = w.table("literals", literal_bits, w.encoded.literals.clone());
     let links = w.table("links", n_links as u32 + 1, w.encoded.links.clone());
     let nops = w.table("nops", 8, w.encoded.modifiers.iter().map(|it| u64::from(it.0)).collect::<Vec<_>>());

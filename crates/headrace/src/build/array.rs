@@ -4,7 +4,7 @@
 //! state machines by running its tasks. What is folded is set up with the design: its tokens are those of the mapping's first known
 //! answer.
 
-use crate::array::{Costs, Effort, Message, Shape, expected, tasks, verified};
+use crate::array::{Costs, Effort, Message, Shape, expected, of_file, tasks, verified};
 use crate::error::{Error, Result};
 use headrace_array::design::design;
 use headrace_array::machine::Machine;
@@ -50,10 +50,10 @@ pub(super) fn project(network: &Arc<Network>, on: &OnArray, target: &Target, opt
         Error::usage(format!("--mapping makes a design in hardware; target {} has none", target.name))
     })?;
     let OnArray { mapping, machine, cores } = on;
-    let wrong = |why: String| Error::wrong(format!("{}: {why}", mapping.file.path));
+    let wrong = |why: String| Error::wrong(mapping.wrong_of(&why).to_string());
     let message = mapping.written.message.as_ref().ok_or_else(|| wrong("`message` is missing".into()))?;
-    let shape = Shape::of(network, message)?;
-    let unrolled = tasks(network, &shape)?;
+    let shape = of_file(Shape::of(network, message), mapping)?;
+    let unrolled = of_file(tasks(network, &shape), mapping)?;
     let design = design(&unrolled, mapping, machine).map_err(|wrong| Error::wrong(wrong.to_string()))?;
     // Messages: known answers with the same folded tokens, then random ones; whole periods of them.
     let folded = |port: &Port| mapping.written.fold.iter().any(|name| *name.get_ref() == port.name);

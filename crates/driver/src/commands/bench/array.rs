@@ -3,13 +3,16 @@
 //! `bench/array.toml` has the published numbers, files of mappings and platforms what is simulated; this puts one beside the
 //! other. Nothing that is published goes into what is computed.
 
+mod figures;
+
 use super::experiments::{Experiment, Experiments, Line, experiment};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::Outcome;
-use crate::output;
+use crate::output::{self, write_file};
 use headrace::Error;
-use headrace::array::{Costs, Effort, Found, Mapped, Shape, explain, map, search, tasks, verified};
+use headrace::array::{Costs, Effort, Found, Mapped, Shape, expected, explain, map, search, tasks, verified};
+use headrace::clocked::Clocked;
 use headrace_array::atomic;
 use headrace_array::design::design;
 use headrace_array::energy::{Energy, at_voltage, energy, frequency};
@@ -18,8 +21,9 @@ use headrace_array::machine::Machine;
 use headrace_array::mapping::{Mapping, built_in};
 use headrace_array::place::place;
 use headrace_array::program::{Links, Orders};
+use headrace_array::rtl::{Array, soft_cores, state_machines};
 use headrace_array::search::{MOST_IN_FLIGHT, Score, pareto};
-use headrace_array::simulate::simulate;
+use headrace_array::simulate::{Setup, simulate};
 use headrace_ir::Network;
 use headrace_platform::{File, Wrong};
 use serde::Deserialize;
@@ -43,8 +47,16 @@ struct Published {
     others: Others,
     longer: Vec<Longer>,
     clocks: Vec<String>,
+    hardware: InHardware,
     timed: String,
     errata: Errata,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InHardware {
+    soft: Vec<String>,
+    state_machines: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -206,10 +218,13 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         bench.table_5(&published)?,
         bench.sweeps(&published)?,
         bench.longer(&published)?,
+        bench.in_hardware(&published)?,
         bench.clocks(&published)?,
         bench.speed(&published)?,
         bench.search(&published)?,
     ];
+    let (figures, charts) = bench.figures(&published)?;
+    experiments.push(figures);
     let results = |experiments: &[Experiment]| Experiments {
         mark: super::ARRAY.into(),
         command: "headrace bench array --json bench/results/array.json --into docs/array.md".into(),
@@ -224,7 +239,14 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     experiments.push(others);
     let results = results(&experiments);
     output::print(results.text().as_bytes())?;
-    results.write(arguments)
+    results.write(arguments)?;
+    if let Some(document) = &arguments.into {
+        let folder = document.with_file_name("figures");
+        for (name, chart) in charts {
+            write_file(&folder.join(name), chart.as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 fn wrong(wrong: Wrong) -> Error {
@@ -753,9 +775,91 @@ impl Bench<'_> {
         }
         Ok(experiment(
             "Section 4.9",
-            "keys of 192 and 256 bits, offline: cycles a block, beside what the paper's rules give",
+            "keys of 192 and 256 bits: cycles a block, beside what the paper's rules give",
             lines,
-            &[],
+            &[
+                "With online keys the rule is that looped designs need no more processors. Unrolled ones with online keys are not mapped: four round keys of 192 bits and one of 256 have no word that is substituted, so that they need fewer processors than two a round. Full parallelism has no place for online keys of 192 bits: 165 processors by the rule.",
+            ],
+        ))
+    }
+
+    /// Arrays in RTL: cycles of soft cores beside those of the simulator, and of state machines.
+    fn in_hardware(&mut self, published: &Published) -> Outcome<Experiment> {
+        let mut lines = Vec::new();
+        for (names, soft) in [(&published.hardware.soft, true), (&published.hardware.state_machines, false)] {
+            for name in names {
+                self.context.terminal.status(&format!("{name} in RTL"));
+                let (mapping, network) = self.mapping(name)?;
+                let shape = Shape::of(&network, &mapping.written.message.clone().unwrap_or_default())?;
+                let design = design(&tasks(&network, &shape)?, &mapping, &self.machine).map_err(wrong)?;
+                let same: Vec<usize> = (0..network.inputs.len())
+                    .filter(|&at| mapping.written.fold.iter().any(|port| *port.get_ref() == network.inputs[at].name))
+                    .collect();
+                let messages = shape.random(&network, 6, 1, &same);
+                let parameters = design.tasks.parameter_values(&messages[0]).map_err(Error::wrong)?;
+                let setup = match soft {
+                    true => {
+                        headrace_array::isa::build(&design, &self.machine, &parameters, None, None)
+                            .map_err(Error::wrong)?
+                            .0
+                    }
+                    false => Setup::default(),
+                };
+                let tokens = shape.tokens();
+                let array = Array {
+                    network: &network,
+                    design: &design,
+                    setup: &setup,
+                    machine: &self.machine,
+                    tokens: &tokens,
+                    parameters: &parameters,
+                };
+                let made = if soft { soft_cores(&array) } else { state_machines(&array) }.map_err(Error::wrong)?;
+                let want = expected(&network, &messages)?;
+                let n: Vec<usize> =
+                    (0..network.outputs.len()).map(|at| want.iter().map(|it| it[at].len()).sum()).collect();
+                let came = Clocked::new(&made).map_err(Error::wrong)?.run(&network, &messages, &n, 100_000);
+                came.gives(&network, &want).map_err(|why| Error::wrong(format!("{name} in RTL: {why}")))?;
+                // Words that leave in a message: when the last of each left.
+                let words: u32 = came.left.iter().map(|(_, n)| n).sum();
+                let mut ends = Vec::new();
+                let mut seen = 0;
+                for (cycle, n) in &came.left {
+                    seen += n;
+                    if seen * messages.len() as u32 >= words * (ends.len() as u32 + 1) {
+                        ends.push(*cycle);
+                    }
+                }
+                let n = ends.len().max(2) - 1;
+                let cycles =
+                    ends.last().zip(ends.first()).map_or(f64::NAN, |(last, first)| (last - first) as f64 / n as f64);
+                let what = format!("{}: {}", mapping.written.about, if soft { "soft cores" } else { "state machines" });
+                let line = match soft {
+                    true => {
+                        let outcome = simulate(&setup, &messages, None)
+                            .map_err(|failed| Error::wrong(explain(&design, &failed)))?;
+                        let held = if outcome.leaves == came.left {
+                            "each word leaves in the cycle"
+                        } else {
+                            "words leave in other cycles than"
+                        };
+                        let all: Vec<u64> = outcome.done.clone();
+                        let simulated = (all[all.len() - 1] - all[0]) as f64 / (all.len() - 1) as f64;
+                        Line::new(what, Some(simulated), cycles, Some(0.0)).note(format!("{held} of the simulator"))
+                    }
+                    false => Line::new(what, None, cycles, None),
+                };
+                lines.push(line);
+            }
+        }
+        self.context.terminal.status("");
+        Ok(experiment(
+            "X18",
+            "arrays in RTL, simulated: cycles a block, of soft cores beside the simulator's",
+            lines,
+            &[
+                "Six random blocks, of which the interpreter has the same. \"Published\" is what the simulator says here.",
+            ],
         ))
     }
 

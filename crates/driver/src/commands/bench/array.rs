@@ -221,10 +221,15 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         bench.in_hardware(&published)?,
         bench.clocks(&published)?,
         bench.speed(&published)?,
-        bench.search(&published)?,
     ];
     let (figures, charts) = bench.figures(&published)?;
-    experiments.push(figures);
+    if let Some(document) = &arguments.into {
+        let folder = document.with_file_name("figures");
+        for (name, chart) in charts {
+            write_file(&folder.join(name), chart.as_bytes())?;
+        }
+    }
+    experiments.extend([bench.search(&published)?, figures]);
     let results = |experiments: &[Experiment]| Experiments {
         mark: super::ARRAY.into(),
         command: "headrace bench array --json bench/results/array.json --into docs/array.md".into(),
@@ -239,14 +244,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     experiments.push(others);
     let results = results(&experiments);
     output::print(results.text().as_bytes())?;
-    results.write(arguments)?;
-    if let Some(document) = &arguments.into {
-        let folder = document.with_file_name("figures");
-        for (name, chart) in charts {
-            write_file(&folder.join(name), chart.as_bytes())?;
-        }
-    }
-    Ok(())
+    results.write(arguments)
 }
 
 fn wrong(wrong: Wrong) -> Error {

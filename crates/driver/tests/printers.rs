@@ -36,6 +36,7 @@ const OTHERS: &[&str] = &[
     "hdl/lwc.rs",
     "java/differences.rs",
     "llvm/module.rs",
+    "llvm/spelled.rs",
     "opencl/mod.rs",
     "openssl/build_files.rs",
     "rust/contender.rs",

@@ -73,6 +73,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("java/runtime.rs", "paths"),
     ("java/toolchain.rs", "paths"),
     ("llvm/module.rs", "strings of networks"),
+    ("llvm/spelled.rs", "spellings of instructions, as data has them"),
     ("llvm/types.rs", "a blank at the end"),
     ("opencl/mod.rs", "a program as a string of another"),
     ("openssl/build_files.rs", "paths, names and a table"),

@@ -41,30 +41,3 @@ fn bits() -> &'static BTreeMap<String, Bit> {
 pub fn bit(name: &str) -> Option<Bit> {
     bits().get(name).copied()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_feature_that_instructions_need_can_be_asked_for() {
-        let mut wanted: Vec<String> = Vec::new();
-        for description in crate::descriptions().expect("they are usable") {
-            wanted.extend(description.forms.iter().flat_map(|form| form.features.clone()));
-        }
-        for bits in [128, 256, 512] {
-            wanted.extend(crate::registers::features(bits).iter().map(|&name| name.to_owned()));
-        }
-        for name in wanted {
-            assert!(bit(&name).is_some(), "{name}");
-        }
-    }
-
-    #[test]
-    fn wide_registers_are_asked_for_by_what_has_them() {
-        for (name, found) in bits() {
-            assert_eq!(found.state == 512, name.starts_with("avx512"), "{name}");
-            assert!(matches!(found.leaf, 1 | 7) && found.bit < 32, "{name}");
-        }
-    }
-}

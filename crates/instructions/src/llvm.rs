@@ -58,31 +58,3 @@ impl Spelling {
         self.call.as_ref()?.get(at).map(String::as_str).filter(|name| !name.is_empty())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_instruction_is_spelled_for_every_width_that_it_has() {
-        let mut wanted: Vec<(String, u32)> = Vec::new();
-        for description in crate::descriptions().expect("they are usable") {
-            wanted.extend(description.forms.iter().map(|form| (description.name.clone(), form.bits)));
-        }
-        for (name, intrinsics) in crate::registers::all() {
-            let there = [128, 256, 512].into_iter().zip(intrinsics).filter(|(_, intrinsic)| !intrinsic.is_empty());
-            wanted.extend(there.map(|(bits, _)| (name.clone(), bits)));
-        }
-        for (name, bits) in wanted {
-            let found = spelling(&name).unwrap_or_else(|| panic!("LLVM has nothing for {name}"));
-            let ways = [
-                found.operator.is_some(),
-                found.function(bits).is_some(),
-                found.pick.is_some(),
-                found.window.is_some(),
-                found.parts,
-            ];
-            assert_eq!(ways.iter().filter(|way| **way).count(), 1, "{name} for {bits} bits");
-        }
-    }
-}

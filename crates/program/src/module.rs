@@ -196,7 +196,7 @@ impl Function {
 /// | `write` of an input | the context; tokens; their number, as `U32` | `U32`: how many it took |
 /// | `read` of an output | the context; room for tokens; for how many, as `U32` | `U32`: how many there were |
 /// | `waiting` of an output | the context | `U32`: how many wait |
-/// | a stream | the context; tokens; their number; and where it makes tokens: room; for how many; all numbers `U32` | `U64`: how many it took, and in the upper 32 bits how many it made |
+/// | a stream | the context; tokens; their number, as `U32`; if it makes some: room; for how many | `U64`: how many it took and made |
 /// | `lacks_room` | the context, after a run | `Bool`: an action that is enabled waits for room |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
@@ -218,7 +218,8 @@ pub struct Interface {
 
 /// A function that fires as a run does, until it can take tokens of an input where the caller has them and put tokens of an output
 /// where the caller has room: any number of them, and none where nothing can fire or tokens wait in between. What it moved is
-/// over, as if the tokens had been written, the network had run, and tokens had been read. The arrays do not overlap.
+/// over, as if the tokens had been written, the network had run, and tokens had been read. How many it made is in the upper 32 bits of
+/// what it gives. The arrays do not overlap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
     /// Position among the inputs.

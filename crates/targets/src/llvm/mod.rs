@@ -29,6 +29,8 @@ mod glue;
 mod module;
 mod processor;
 pub mod project;
+#[cfg(test)]
+mod spelled;
 mod statement;
 pub(crate) mod toolchain;
 mod types;

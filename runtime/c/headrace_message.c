@@ -278,6 +278,23 @@ void headrace_message_withhold(const struct headrace_operation *op, const struct
     }
 }
 
+uint32_t headrace_message_end_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                    const struct headrace_windows *windows, const uint8_t *in, size_t in_bytes,
+                                    struct headrace_room secret_nonce, struct headrace_room output, struct headrace_room tag,
+                                    uint8_t verified, uint32_t began, uint32_t result) {
+    const struct headrace_room rooms[HEADRACE_ROLES] = {
+        [HEADRACE_SECRET_NONCE_OUT] = secret_nonce,
+        [HEADRACE_OUTPUT] = output,
+        [HEADRACE_TAG] = tag,
+    };
+    if (began == HEADRACE_WHOLE_ON) {
+        const size_t left = (op->roles >> HEADRACE_INPUT & 1u) != 0 ? windows->n_in[op->strings[HEADRACE_INPUT].port] : 0;
+        result = headrace_message_go_on(op, c, in, in_bytes, in_bytes - left, output);
+        result = hr_message_take_whole(op, c, windows, false, rooms, verified, result);
+    }
+    return hr_message_ended_whole(op, message, rooms, result);
+}
+
 uint32_t headrace_message_helped(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                  const struct headrace_helpers *helpers, const struct headrace_bytes *strings,
                                  const struct headrace_room *rooms) {

@@ -545,16 +545,21 @@ HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, stru
     }
 }
 
-HR_FOLDED void hr_message_same_room(const struct headrace_operation *op, enum headrace_role role, const struct headrace_room *from,
-                                    struct headrace_room *to) {
-    if ((op->roles >> role & 1u) != 0) {
-        to[role] = from[role];
-    }
+HR_FOLDED struct headrace_room hr_message_room(const struct headrace_operation *op, enum headrace_role role,
+                                               const struct headrace_room *rooms) {
+    const struct headrace_room none = {0};
+    return (op->roles >> role & 1u) != 0 ? rooms[role] : none;
 }
 
 /* The rest of a message that `whole` began. */
 uint32_t headrace_message_go_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
                                 struct headrace_room out);
+
+/* The same to its end, if `began` says that there is more to it than `result`: what has come out lies in `windows` already. */
+uint32_t headrace_message_end_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                    const struct headrace_windows *windows, const uint8_t *in, size_t in_bytes,
+                                    struct headrace_room secret_nonce, struct headrace_room output, struct headrace_room tag,
+                                    uint8_t verified, uint32_t began, uint32_t result);
 
 /* A whole message at once, if the network takes it so. */
 HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_take_whole *take,
@@ -603,17 +608,10 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     if (began == HEADRACE_WHOLE_DONE && (*result == HEADRACE_OK || !op->withholds)) {
         (void)hr_message_ended(op, message, *result);
     } else {
-        /* Rooms of their own: those of most messages are in no memory then. */
-        struct headrace_room others[HEADRACE_ROLES] = {{0}};
-        hr_message_same_room(op, HEADRACE_SECRET_NONCE_OUT, rooms, others);
-        hr_message_same_room(op, HEADRACE_OUTPUT, rooms, others);
-        hr_message_same_room(op, HEADRACE_TAG, rooms, others);
-        if (began == HEADRACE_WHOLE_ON) {
-            const size_t left = (op->roles >> HEADRACE_INPUT & 1u) != 0 ? windows.n_in[op->strings[HEADRACE_INPUT].port] : 0;
-            *result = headrace_message_go_on(op, c, in, n_in, n_in - left, others[HEADRACE_OUTPUT]);
-            *result = hr_message_take_whole(op, c, &windows, false, others, verified, *result);
-        }
-        *result = hr_message_ended_whole(op, message, others, *result);
+        /* Room by room: the list of those of most messages is in no memory then. */
+        *result = headrace_message_end_whole(op, message, c, &windows, in, n_in, hr_message_room(op, HEADRACE_SECRET_NONCE_OUT, rooms),
+                                             hr_message_room(op, HEADRACE_OUTPUT, rooms), hr_message_room(op, HEADRACE_TAG, rooms),
+                                             verified, began, *result);
     }
     return true;
 }

@@ -60,8 +60,8 @@ mod symbolic_store;
 mod wiring;
 
 pub use action::{ActionTransition, transition_of_action};
-pub use code_size::Brevity;
 pub use block_copies::{BlockCopy, CountedElement, block_copies};
+pub use code_size::Brevity;
 pub use explore::{Limits, Sample, Unrolling, automaton_of};
 pub use headrace_kernel::automaton::{
     Automaton, Awaited, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Part, Step,

@@ -26,7 +26,9 @@ pub const PASS: Pass = Pass {
     establishes: &[],
     // Constants differ from step to step then, so that nothing repeats itself.
     gives_up: &[Property::SumsAsWritten],
-    form: Form::Either(back_substitute_affine, |block| in_effects(block.graph, block.effects).map(|new| block.with(new))),
+    form: Form::Either(back_substitute_affine, |block| {
+        in_effects(block.graph, block.effects).map(|new| block.with(new))
+    }),
 };
 
 /// Widest values: products with more bits take several multiplications, more of them the larger the constant is.
@@ -70,7 +72,11 @@ impl Affine {
             _ => return None,
         };
         let times = |value: u128| value.wrapping_mul(factor) & all;
-        Some(Affine { factor: times(before.factor), summand: times(before.summand).wrapping_add(summand) & all, ..before })
+        Some(Affine {
+            factor: times(before.factor),
+            summand: times(before.summand).wrapping_add(summand) & all,
+            ..before
+        })
     }
 }
 

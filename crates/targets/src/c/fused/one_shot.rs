@@ -127,7 +127,8 @@ impl Writer<'_> {
         let writer = Writer { whole: Some(&states), ..*self };
         let own = |&at: &usize| {
             let state = &self.automaton.states[at];
-            LOOP * (state.loops.len() + back.repeated[at].len() + back.copies[at].len()) + writer.step_size(&state.step, at, &[])
+            LOOP * (state.loops.len() + back.repeated[at].len() + back.copies[at].len())
+                + writer.step_size(&state.step, at, &[])
         };
         let size = states.iter().map(own).sum::<usize>();
         if size > MOST_WHOLE {

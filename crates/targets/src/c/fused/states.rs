@@ -116,12 +116,13 @@ impl Writer<'_> {
                 functions.size += LOOP;
                 block.append(self.repeated(one, number, &mut repeating));
             }
-            for copy in &copies[number] {
+            // Where few messages come through, text that states have in common is worth more.
+            for copy in copies[number].iter().filter(|_| hot[number]) {
                 functions.size += LOOP;
                 block.append(self.block_copy(copy, number));
             }
             block.push_str("        {\n");
-            let repeats = (!repeated[number].is_empty() || !copies[number].is_empty()).then_some(number);
+            let repeats = (!repeated[number].is_empty()).then_some(number);
             let form = || StateForm::begun(places.counts[number], places.traps[number], repeats);
             functions.form = (!hot[number]).then(form);
             writer.step(&state.step, place, &[], &mut functions, &mut block);
@@ -132,7 +133,8 @@ impl Writer<'_> {
         }
         let (text, merged) = self.steps(&blocks, forms, &hot, &mut places);
         let back = Back { repeated: &repeated, copies: &copies };
-        let whole = trip.map_or_else(String::new, |trip| writer.whole_states(trip, back, &mut functions, &mut repeating));
+        let whole =
+            trip.map_or_else(String::new, |trip| writer.whole_states(trip, back, &mut functions, &mut repeating));
         let transitions = functions.text + &repeating.text;
         // What several states do stands once.
         let merged: usize = merged.into_iter().map(|state| sizes[state]).sum();

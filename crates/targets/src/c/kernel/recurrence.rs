@@ -673,15 +673,10 @@ fn blocks(
             );
         }
     }
-    let _ = writeln!(
-        text,
-        "  for (; iterations >= {whole}; iterations -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
-        16 * whole
-    );
     // Blocks that fill their registers are read where they lie.
     let _ = writeln!(
         text,
-        "  const size_t n = (iterations + {parts} - 1) / {parts}, zeros = n * {parts} - iterations;\n  if (iterations && zeros == 0) {{\n    x = {function}_group(x, in, keys + {bytes} * ({REGISTERS} - n), n);\n  }} else if (iterations) {{\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * iterations);\n    _mm_storeu_si128((__m128i *)(rest + 16 * zeros), HR_CL_XOR128(HR_CL_LOAD128(rest + 16 * zeros), x));\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {bytes} * ({REGISTERS} - n), n);\n  }}"
+        "  while (iterations) {{\n    const size_t taken = iterations < {whole} ? iterations : {whole};\n    const size_t n = (taken + {parts} - 1) / {parts}, zeros = n * {parts} - taken;\n    const uint8_t *from = in;\n    if (zeros) {{\n      memset(rest, 0, 16 * zeros);\n      memcpy(rest + 16 * zeros, in, 16 * taken);\n      _mm_storeu_si128((__m128i *)(rest + 16 * zeros), HR_CL_XOR128(HR_CL_LOAD128(rest + 16 * zeros), x));\n      x = _mm_setzero_si128();\n      from = rest;\n    }}\n    x = {function}_group(x, from, keys + {bytes} * ({REGISTERS} - n), n);\n    iterations -= taken;\n    in += 16 * taken;\n  }}"
     );
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");

@@ -52,6 +52,9 @@ const TESTED: Evidence = Evidence::Test {
 /// Registers under way at once, the most first: the rest of a message takes the smaller ones.
 const GROUPS: &[usize] = &[8, 4, 2, 1];
 
+/// Bits of counters that stay below 2^64: blocks of memory are fewer than 2^60.
+const NARROW: u32 = 32;
+
 /// As many always are, if there are iterations enough.
 const FEW: usize = 4;
 
@@ -385,6 +388,13 @@ impl<'a> Printer<'a> {
         self.names.names.element(&self.plan.body.objects[object.0 as usize], &index.to_string())
     }
 
+    /// Whether the lower word of a counter may overflow: not that of a narrow one in as many iterations as memory has bytes.
+    fn overflows(&self, counter: usize) -> bool {
+        let body = self.plan.body;
+        let counter = &body.counters[counter];
+        body.graph.width(counter.start) > NARROW || counter.step >= BYTES as u128 / 2
+    }
+
     fn counted(&self, counter: usize) -> bool {
         let mut live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
         live.any(|(block, _)| *block == Block::Counter(counter))
@@ -508,7 +518,10 @@ impl<'a> Printer<'a> {
             let most = step * n_iterations as u128;
             let registers: Vec<String> = (0..group).map(|i| format!("count{n}_{i}")).collect();
             let _ = writeln!(text, "      HR_V{bits} {};", registers.join(", "));
-            let _ = writeln!(text, "      if ((uint64_t)c{n}_ <= UINT64_MAX - {most}u) {{");
+            let overflows = self.overflows(n);
+            if overflows {
+                let _ = writeln!(text, "      if ((uint64_t)c{n}_ <= UINT64_MAX - {most}u) {{");
+            }
             let _ = writeln!(
                 text,
                 "        {} = HR_SUM64_{bits}(HR_SPREAD{bits}(_mm_set_epi64x((int64_t)(c{n}_ >> 64), (int64_t)c{n}_)), spread{n}_);",
@@ -516,6 +529,9 @@ impl<'a> Printer<'a> {
             );
             for pair in registers.windows(2) {
                 let _ = writeln!(text, "        {} = HR_SUM64_{bits}({}, next{n}_);", pair[1], pair[0]);
+            }
+            if !overflows {
+                continue;
             }
             let _ = writeln!(text, "      }} else {{\n        u128 all_[{n_iterations}];");
             let _ = writeln!(

@@ -545,6 +545,12 @@ HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, stru
     }
 }
 
+HR_FOLDED void hr_message_same_window(uint32_t port, const struct headrace_windows *from, struct headrace_windows *to) {
+    if (hr_message_is_there(port)) {
+        to->n_out[port] = from->n_out[port];
+    }
+}
+
 HR_FOLDED struct headrace_room hr_message_room(const struct headrace_operation *op, enum headrace_role role,
                                                const struct headrace_room *rooms) {
     const struct headrace_room none = {0};
@@ -608,8 +614,16 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     if (began == HEADRACE_WHOLE_DONE && (*result == HEADRACE_OK || !op->withholds)) {
         (void)hr_message_ended(op, message, *result);
     } else {
-        /* Room by room: the list of those of most messages is in no memory then. */
-        *result = headrace_message_end_whole(op, message, c, &windows, in, n_in, hr_message_room(op, HEADRACE_SECRET_NONCE_OUT, rooms),
+        /* Windows of its own, and room by room: the lists of most messages are in no memory then. */
+        struct headrace_windows others;
+        hr_message_same_window(op->strings[HEADRACE_SECRET_NONCE_OUT].port, &windows, &others);
+        hr_message_same_window(op->strings[HEADRACE_OUTPUT].port, &windows, &others);
+        hr_message_same_window(op->strings[HEADRACE_TAG].port, &windows, &others);
+        hr_message_same_window(op->verified, &windows, &others);
+        if (hr_message_is_there(windows.input)) {
+            others.n_in[windows.input] = windows.n_in[windows.input];
+        }
+        *result = headrace_message_end_whole(op, message, c, &others, in, n_in, hr_message_room(op, HEADRACE_SECRET_NONCE_OUT, rooms),
                                              hr_message_room(op, HEADRACE_OUTPUT, rooms), hr_message_room(op, HEADRACE_TAG, rooms),
                                              verified, began, *result);
     }

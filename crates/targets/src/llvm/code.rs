@@ -66,6 +66,19 @@ pub(super) struct Spot {
     pub(super) is_slot: bool,
 }
 
+/// A position on the way into an array or a record.
+struct Position {
+    /// With its type.
+    text: String,
+    is_first: bool,
+}
+
+impl Position {
+    fn number(number: u32) -> Position {
+        Position { text: format!("i32 {number}"), is_first: number == 0 }
+    }
+}
+
 impl<'a> Code<'a> {
     pub(super) fn new(shared: &'a Shared<'a>, id: FunctionId, tags: &'a mut Tags) -> Self {
         let function = shared.module.function(id);
@@ -119,19 +132,19 @@ impl<'a> Code<'a> {
     // --- addresses ---
 
     /// The type that a place is found in, its pointer, and the positions that lead to it.
-    fn walk(&mut self, place: &Place) -> (String, String, Vec<String>, Option<Access>, Option<FieldType>) {
+    fn walk(&mut self, place: &Place) -> (String, String, Vec<Position>, Option<Access>, Option<FieldType>) {
         let Shared { module, structures, prefix, .. } = *self.shared;
         let variable = match place.root {
             Root::Table(table) => {
                 let table = &module.tables[table.index()];
                 let ty = format!("[{} x {}]", table.values.len(), memory(table.element));
                 let name = format!("@{}", table_name(module, prefix, table));
-                return (ty, name, vec!["i32 0".to_owned()], None, None);
+                return (ty, name, vec![Position::number(0)], None, None);
             }
             Root::Variable(variable) => &self.function.variables[variable.index()],
         };
         let pointer = format!("%{}", variable.name);
-        let zero = || vec!["i32 0".to_owned()];
+        let zero = || vec![Position::number(0)];
         match variable.kind {
             VariableKind::Scalar(ty) => (value(ty).to_owned(), pointer, Vec::new(), None, None),
             VariableKind::Array(ty, len) | VariableKind::Reference { element: ty, len, .. } => {
@@ -143,7 +156,7 @@ impl<'a> Code<'a> {
                 let (mut record, mut path, mut access, mut last) = (Some(id), zero(), None, FieldType::Record(id));
                 for &field in &place.path {
                     let Some(id) = record else { break };
-                    path.push(format!("i32 {}", structures[id.index()].positions[field as usize]));
+                    path.push(Position::number(structures[id.index()].positions[field as usize]));
                     access = Some(Access::Field(id, field));
                     last = module.record(id).fields[field as usize].ty;
                     record = match last {
@@ -156,27 +169,30 @@ impl<'a> Code<'a> {
         }
     }
 
-    fn pointer_to(&mut self, ty: &str, pointer: &str, path: &[String]) -> String {
-        if path.iter().all(|step| step.ends_with(" 0")) && !ty.starts_with('%') {
+    /// The pointer to a position, in a record if the last field is known.
+    fn pointer_to(&mut self, ty: &str, field: Option<FieldType>, pointer: &str, path: &[Position]) -> String {
+        let is_there = match field {
+            Some(_) => path.len() <= 1,
+            None => path.iter().all(|position| position.is_first),
+        };
+        if is_there {
             return pointer.to_owned();
         }
-        if path.len() <= 1 && ty.starts_with('%') {
-            return pointer.to_owned();
-        }
+        let path: Vec<&str> = path.iter().map(|position| position.text.as_str()).collect();
         self.define(&format!("getelementptr inbounds {ty}, ptr {pointer}, {}", path.join(", ")))
     }
 
     /// A pointer to a whole record, array or scalar.
     pub(super) fn reference(&mut self, place: &Place) -> String {
-        let (ty, pointer, path, ..) = self.walk(place);
-        self.pointer_to(&ty, &pointer, &path)
+        let (ty, pointer, path, _, field) = self.walk(place);
+        self.pointer_to(&ty, field, &pointer, &path)
     }
 
     /// Where a scalar lies.
     pub(super) fn scalar(&mut self, place: &Place, ty: Type) -> Spot {
-        let (within, pointer, path, access, _) = self.walk(place);
+        let (within, pointer, path, access, field) = self.walk(place);
         let is_slot = access.is_none();
-        Spot { pointer: self.pointer_to(&within, &pointer, &path), ty, is_aligned: true, access, is_slot }
+        Spot { pointer: self.pointer_to(&within, field, &pointer, &path), ty, is_aligned: true, access, is_slot }
     }
 
     /// The type of the elements of an array.
@@ -200,12 +216,13 @@ impl<'a> Code<'a> {
     /// Where an element lies.
     pub(super) fn spot(&mut self, place: &Place, index: &Expr) -> Spot {
         let ty = self.element(place);
+        let is_first = index.constant() == Some(0);
         let index = self.wide_index(index);
-        let (within, pointer, mut path, access, _) = self.walk(place);
-        path.push(format!("i64 {index}"));
+        let (within, pointer, mut path, access, field) = self.walk(place);
+        path.push(Position { text: format!("i64 {index}"), is_first });
         let is_slice = matches!(place.root, Root::Variable(variable)
             if matches!(self.function.variables[variable.index()].kind, VariableKind::Slice { .. }));
-        let pointer = self.pointer_to(&within, &pointer, &path);
+        let pointer = self.pointer_to(&within, field, &pointer, &path);
         Spot { pointer, ty, is_aligned: !is_slice, access, is_slot: false }
     }
 

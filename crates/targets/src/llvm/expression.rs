@@ -35,6 +35,11 @@ impl Code<'_> {
             }
             ExprKind::Binary(op, a, b) => {
                 let (x, y) = (self.value(a), self.value(b));
+                let y = match op {
+                    // Counts have 32 bits.
+                    BinaryOp::ShiftLeft | BinaryOp::ShiftRight => self.converted(Type::U32, expr.ty, y, is_number(b)),
+                    _ => y,
+                };
                 self.binary(*op, expr.ty, &x, &y)
             }
             ExprKind::Compare(op, a, b) => {
@@ -43,7 +48,7 @@ impl Code<'_> {
             }
             ExprKind::Convert(x) => {
                 let operand = self.value(x);
-                self.converted(x.ty, expr.ty, operand)
+                self.converted(x.ty, expr.ty, operand, is_number(x))
             }
             ExprKind::Reinterpret(x) => {
                 let from = value(x.ty);
@@ -114,13 +119,11 @@ impl Code<'_> {
             (BinaryOp::ShiftRight, ty) if ty.is_signed() => "ashr",
             (BinaryOp::ShiftRight, _) => "lshr",
         };
-        let is_shift = matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight);
-        // Counts have 32 bits.
-        let y = if is_shift { self.converted(Type::U32, ty, y.to_owned()) } else { y.to_owned() };
         self.define(&format!("{name} {} {x}, {y}", value(ty)))
     }
 
-    fn converted(&mut self, from: Type, to: Type, operand: String) -> String {
+    /// An operand in another type; `is_number`: it is one, and no register.
+    fn converted(&mut self, from: Type, to: Type, operand: String, is_number: bool) -> String {
         let name = match (from, to) {
             (Type::F32, Type::F64) => "fpext",
             (Type::F64, Type::F32) => "fptrunc",
@@ -136,13 +139,17 @@ impl Code<'_> {
             (from, _) if from.is_signed() => "sext",
             _ => "zext",
         };
-        // Constants need no instruction, where they are spelled the same in both types.
-        let is_constant = operand.starts_with(|c: char| c.is_ascii_digit());
-        if is_constant && name == "zext" {
+        // Numbers need no instruction, where they are spelled the same in both types.
+        if is_number && name == "zext" {
             return operand;
         }
         self.define(&format!("{name} {} {operand} to {}", value(from), value(to)))
     }
+}
+
+/// Whether an expression is spelled as a number of its type.
+fn is_number(expr: &Expr) -> bool {
+    expr.ty != Type::Bool && expr.constant().is_some()
 }
 
 /// A comparison: of reals, only `!=` holds where one is not a number.

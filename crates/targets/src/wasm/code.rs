@@ -29,8 +29,28 @@ pub(super) const SWAPPED: &str = "$swapped.word";
 
 /// Where something lies: an address that is computed, and a constant beside it.
 pub(super) struct Address {
-    pub(super) base: String,
+    pub(super) base: Base,
     pub(super) offset: u32,
+}
+
+/// What an address counts from.
+#[derive(Clone)]
+pub(super) enum Base {
+    /// The beginning of memory.
+    Memory,
+    /// What one instruction gives.
+    Short(String),
+    /// What several compute.
+    Long(String),
+}
+
+impl Base {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Base::Memory => "(i32.const 0)",
+            Base::Short(text) | Base::Long(text) => text,
+        }
+    }
 }
 
 /// The type of a value.
@@ -85,12 +105,12 @@ impl<'a> Code<'a> {
         let Shared { module, memory } = *self.shared;
         let variable = match place.root {
             Root::Table(table) => {
-                let address = Address { base: "(i32.const 0)".to_owned(), offset: memory.tables[table.index()] };
+                let address = Address { base: Base::Memory, offset: memory.tables[table.index()] };
                 return (address, module.tables[table.index()].element);
             }
             Root::Variable(variable) => &self.function.variables[variable.index()],
         };
-        let base = format!("(local.get ${})", variable.name);
+        let base = Base::Short(format!("(local.get ${})", variable.name));
         let mut record = match variable.kind {
             VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => return (Address { base, offset: 0 }, ty),
             VariableKind::Vector(_) => return (Address { base, offset: 0 }, Type::U8),
@@ -121,8 +141,11 @@ impl<'a> Code<'a> {
             return (Address { base, offset: at }, ty);
         }
         let index = self.expr(&scaled(index, bytes.trailing_zeros()));
-        let base = if base == "(i32.const 0)" { index } else { format!("(i32.add {base} {index})") };
-        (Address { base, offset }, ty)
+        let base = match base {
+            Base::Memory => index,
+            Base::Short(base) | Base::Long(base) => format!("(i32.add {base} {index})"),
+        };
+        (Address { base: Base::Long(base), offset }, ty)
     }
 
     /// The same, of an index that may be a number and something else, and does not wrap then: the number is a part of the
@@ -152,7 +175,7 @@ impl<'a> Code<'a> {
             Type::F32 => "f32.load",
             Type::F64 => "f64.load",
         };
-        format!("({name}{} {base})", shown(*offset))
+        format!("({name}{} {})", shown(*offset), base.text())
     }
 
     pub(super) fn store(ty: Type, Address { base, offset }: &Address, operand: &str) -> String {
@@ -164,7 +187,7 @@ impl<'a> Code<'a> {
             Type::F32 => "f32.store",
             Type::F64 => "f64.store",
         };
-        format!("({name}{} {base} {operand})", shown(*offset))
+        format!("({name}{} {} {operand})", shown(*offset), base.text())
     }
 }
 
@@ -205,7 +228,7 @@ fn shown(offset: u32) -> String {
 impl Address {
     /// As the operand of an instruction for memory.
     pub(super) fn operand(&self) -> String {
-        format!("{} {}", shown(self.offset), self.base)
+        format!("{} {}", shown(self.offset), self.base.text())
     }
 
     /// So many bytes behind it.
@@ -215,10 +238,10 @@ impl Address {
 
     /// The whole address as a value.
     pub(super) fn text(&self) -> String {
-        match (self.base.as_str(), self.offset) {
-            (base, 0) => base.to_owned(),
-            ("(i32.const 0)", offset) => format!("(i32.const {offset})"),
-            (base, offset) => format!("(i32.add {base} (i32.const {offset}))"),
+        match (&self.base, self.offset) {
+            (base, 0) => base.text().to_owned(),
+            (Base::Memory, offset) => format!("(i32.const {offset})"),
+            (base, offset) => format!("(i32.add {} (i32.const {offset}))", base.text()),
         }
     }
 }

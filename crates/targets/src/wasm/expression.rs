@@ -34,7 +34,7 @@ impl Code<'_> {
     /// The value of a scalar.
     fn scalar(&self, place: &Place) -> String {
         let (address, ty) = self.locate(place);
-        if Self::is_local(place) { address.base } else { Self::load(ty, &address) }
+        if Self::is_local(place) { address.base.text().to_owned() } else { Self::load(ty, &address) }
     }
 
     /// Stores a scalar.

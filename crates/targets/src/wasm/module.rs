@@ -1,6 +1,6 @@
 //! Printer of modules. Modules: functions and data, and what the outside calls.
 
-use super::code::{Address, Code, SWAPPED, Shared, value};
+use super::code::{Address, Base, Code, SWAPPED, Shared, value};
 use super::memory::{Frame, Memory};
 use super::statement::MOST_UNROLLED;
 use headrace_program::{FunctionId, Interface, Module, VariableId, VariableKind, effects};
@@ -134,7 +134,7 @@ fn function(shared: &Shared<'_>, id: FunctionId, exported: Option<String>) -> St
         code.line(&format!("(if (i32.lt_u {room} (i32.const {bytes})) (then (unreachable)))"));
         code.line(&format!("(global.set $stack (i32.sub (global.get $stack) (i32.const {bytes})))"));
         if u64::from(bytes) <= MOST_UNROLLED {
-            code.cleared(Address { base: "(global.get $stack)".to_owned(), offset: 0 }, bytes.into());
+            code.cleared(Address { base: Base::Short("(global.get $stack)".to_owned()), offset: 0 }, bytes.into());
         } else {
             code.line(&format!("(memory.fill (global.get $stack) (i32.const 0) (i32.const {bytes}))"));
         }

@@ -1,6 +1,6 @@
 //! Code generation for statements. Statements: structured control stays what it is.
 
-use super::code::{Address, Code, value};
+use super::code::{Address, Base, Code, value};
 use super::memory::NATIVE;
 use headrace_program::{Argument, Expr, FunctionId, Label, NativeArgument, Place, Print, Stmt, Type, VariableId};
 
@@ -169,13 +169,13 @@ impl Code<'_> {
 
     /// The address, with its base in a local where it is more than that.
     fn kept(&mut self, address: Address) -> Address {
-        if !address.base[1..].contains('(') {
+        if !matches!(address.base, Base::Long(_)) {
             return address;
         }
         let local = format!("$at.{}", self.number());
         self.locals.push(format!("(local {local} i32)"));
-        self.line(&format!("(local.set {local} {})", address.base));
-        Address { base: format!("(local.get {local})"), ..address }
+        self.line(&format!("(local.set {local} {})", address.base.text()));
+        Address { base: Base::Short(format!("(local.get {local})")), ..address }
     }
 
     /// Stores zeros.
@@ -205,7 +205,7 @@ impl Code<'_> {
         self.open(&format!("(block $end.{number}"));
         self.open(&format!("(loop $loop.{number}"));
         self.line(&format!("(br_if $end.{number} (i32.ge_u (local.get {next}) (local.get {last})))"));
-        let here = Address { base: format!("(local.get {next})"), offset: 0 };
+        let here = Address { base: Base::Short(format!("(local.get {next})")), offset: 0 };
         self.line(&Self::store(ty, &here, &format!("(local.get {what})")));
         self.line(&format!("(local.set {next} (i32.add (local.get {next}) (i32.const {})))", ty.bytes()));
         self.line(&format!("(br $loop.{number})"));

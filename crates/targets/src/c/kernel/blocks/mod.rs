@@ -663,21 +663,21 @@ impl<'a> Printer<'a> {
 
 /// Statements with others between them, spread evenly. After `group` registers one of each is tied to one of the others,
 /// so that compilers do not take them apart again.
-fn interleaved(statements: &[Statement], others: &[Statement], group: usize, text: &mut String) {
+fn interleaved(own: &[Statement], others: &[Statement], group: usize, text: &mut String) {
     let mut done = 0;
     let mut newest = None;
-    for (at, statement) in statements.iter().enumerate() {
+    for (at, statement) in own.iter().enumerate() {
         text.push_str(&statement.text);
-        let due = (at + 1) * others.len() / statements.len();
+        let due = (at + 1) * others.len() / own.len();
         for other in &others[done..due] {
             let _ = writeln!(text, "      {}", other.text);
             newest = other.register.as_ref().or(newest);
         }
         done = due;
         if (at + 1) % group == 0
-            && let (Some(own), Some(other)) = (&statement.register, newest.take())
+            && let (Some(register), Some(other)) = (&statement.register, newest.take())
         {
-            let _ = writeln!(text, "      HR_TIED({own}, {other});");
+            let _ = writeln!(text, "      HR_TIED({register}, {other});");
         }
     }
 }

@@ -75,7 +75,7 @@ def limited(row):
 
     def apply():
         # Who runs this in the background may have interruptions ignored.
-        for number in (signal.SIGINT, signal.SIGQUIT):
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         kinds = {"memory": resource.RLIMIT_AS, "file": resource.RLIMIT_FSIZE, "cpu": resource.RLIMIT_CPU,
                  "open": resource.RLIMIT_NOFILE}

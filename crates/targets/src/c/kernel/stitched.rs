@@ -18,7 +18,7 @@ use headrace_transform::kernel::Loop;
 use headrace_transform::passes::distribute_recurrence::SplitLoop;
 
 /// Prints the groups of a loop that was taken apart, with `selected` as its independent part after instruction
-/// selection: a function of the parameters of [`blocks_beside`]'s, whose iterations fill groups.
+/// selection. What is printed takes as many iterations as fill groups, at least one.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 //! mapping is found here.
 
 use crate::machine::Machine;
-use crate::mapping::{Mapping, What};
+use crate::mapping::{Mapping, Problem, What};
 use crate::tasks::{From, Tasks};
 use crate::transform::{self, Along, Split};
 use crate::values::TaskId;
@@ -172,7 +172,7 @@ pub fn design(network: &Tasks, mapping: &Mapping, machine: &Machine) -> Result<D
         interleave: mapping.written.interleave,
         style: mapping.written.style.clone(),
     };
-    design.join(*machine.core.input_ports as usize).map_err(|why| mapping.wrong_of(&why))?;
+    design.join(*machine.core.input_ports as usize).map_err(|why| mapping.wrong_of(&why.into()))?;
     design.fits(machine).map_err(|why| mapping.wrong_of(&why))?;
     Ok(design)
 }
@@ -314,21 +314,22 @@ impl Design {
         self.tasks.tasks.iter().map(|task| home.get(task.name.as_str()).copied().unwrap_or(usize::MAX)).collect()
     }
 
-    fn fits(&self, machine: &Machine) -> Result<(), String> {
+    fn fits(&self, machine: &Machine) -> Result<(), Problem> {
         let (has, grid) = (self.cores.len(), &machine.grid);
         if has > *grid.cores as usize {
-            return Err(format!("the mapping takes {has} processors, and `{}` has {}", machine.name, *grid.cores));
+            let problem = format!("the mapping takes {has} processors, and `{}` has {}", machine.name, *grid.cores);
+            return Err(problem.into());
         }
         for core in &self.cores {
             if let Some([x, y]) = core.place
                 && (x >= *grid.columns || y >= *grid.rows)
             {
                 let (columns, rows) = (*grid.columns, *grid.rows);
-                let problem = format!(
+                let text = format!(
                     "`{}` is at column {x}, row {y}; the grid has {columns} columns and {rows} rows",
                     core.name
                 );
-                return Err(problem);
+                return Err(Problem { text, core: Some(core.name.clone()) });
             }
         }
         Ok(())

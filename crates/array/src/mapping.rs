@@ -29,6 +29,7 @@
 use headrace_platform::{File, Mention, Wrong};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A mapping as it is written.
 #[derive(Clone, Debug, Deserialize)]
@@ -208,17 +209,56 @@ const SLOWEST: f64 = 0.01;
 /// Most processors or steps that one entry may stand for.
 const MOST: usize = 100_000;
 
+/// What is wrong with a design.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What it is, for users.
+    pub text: String,
+    /// The name of the processor that it is about, if it is about one.
+    pub core: Option<String>,
+}
+
+impl Problem {
+    /// A problem of a processor, which its text begins with.
+    pub fn of(core: &str, why: &str) -> Problem {
+        Problem { text: format!("`{core}`: {why}"), core: Some(core.to_owned()) }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Problem {
+        Problem { text, core: None }
+    }
+}
+
+impl From<&str> for Problem {
+    fn from(text: &str) -> Problem {
+        text.to_owned().into()
+    }
+}
+
+/// For those who know no mapping.
+impl From<Problem> for String {
+    fn from(problem: Problem) -> String {
+        problem.text
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl Mapping {
-    /// A problem of the mapping, at the place of the processor that is named in it first, if one is.
-    pub fn wrong_of(&self, problem: &str) -> Wrong {
-        let named = problem.split('`').skip(1).step_by(2);
+    /// A problem of the mapping, at the place of its processor if it is about one.
+    pub fn wrong_of(&self, problem: &Problem) -> Wrong {
         // Those that join streams are called after the processor that they stand before.
-        let of = |name: &str| {
-            self.cores.iter().find(|core| core.name == name || name.starts_with(&format!("{}.merge", core.name)))
-        };
-        match named.filter_map(of).next() {
-            Some(core) => self.file.wrong_at(&core.at, problem),
-            None => Wrong::new(&self.file.path, problem),
+        let is_of = |core: &&Placed, name: &str| core.name == name || name.starts_with(&format!("{}.merge", core.name));
+        let placed = problem.core.as_deref().and_then(|name| self.cores.iter().find(|core| is_of(core, name)));
+        match placed {
+            Some(core) => self.file.wrong_at(&core.at, &problem.text),
+            None => Wrong::new(&self.file.path, &problem.text),
         }
     }
 

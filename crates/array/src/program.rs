@@ -7,6 +7,7 @@
 use crate::design::{Design, Source};
 use crate::isa::lower::table_words;
 use crate::machine::{Cost, Emit, Machine};
+use crate::mapping::Problem;
 use crate::simulate::{Channel, Compute, How, OutsideWord, Program, Setup, Step};
 use crate::tasks::{From, Task, Wire};
 use crate::values::{Id, Op, TaskId};
@@ -396,7 +397,7 @@ pub fn build(
     machine: &Machine,
     parameters: &HashMap<Id, i128>,
     places: Option<&[[u32; 2]]>,
-) -> Result<Setup, String> {
+) -> Result<Setup, Problem> {
     let mut costs: Vec<&Cost> = Vec::new();
     for task in &design.tasks.tasks {
         costs.push(cost_of(design, machine, task)?);
@@ -423,21 +424,20 @@ pub fn build(
         let program_words: usize = words.values().sum();
         if program_words > *machine.core.program_words as usize {
             let has = *machine.core.program_words;
-            return Err(format!(
-                "the program of `{}` takes {program_words} words, of {has}: {}",
-                core.name,
-                words.iter().map(|((class, _), n)| format!("{n} for {class}")).collect::<Vec<_>>().join(", ")
-            ));
+            let each = words.iter().map(|((class, _), n)| format!("{n} for {class}")).collect::<Vec<_>>().join(", ");
+            let text = format!("the program of `{}` takes {program_words} words, of {has}: {each}", core.name);
+            return Err(Problem { text, core: Some(core.name.clone()) });
         }
         maker.program.program_words = Some(program_words);
         let (tables, known) = kept(design, core, *machine.core.word_bits);
         let has = *machine.core.data_words as usize;
         if tables + known > has {
-            return Err(format!(
+            let text = format!(
                 "the data of `{}` takes {} words at least, of {has}: {tables} for tables, {known} for what is known beforehand",
                 core.name,
                 tables + known
-            ));
+            );
+            return Err(Problem { text, core: Some(core.name.clone()) });
         }
         maker.program.data_words = tables + known;
         let bits = maker.word_bits;

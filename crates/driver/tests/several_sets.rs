@@ -8,8 +8,7 @@ use projects::{Folder, is_here, refused};
 use std::path::Path;
 use std::process::Command;
 
-/// Bytes of text that three sets may take, beside those of a C library. Groups of blocks that are stitched together take
-/// seven thousand of them.
+/// Bytes of text that three sets may take, beside those of a C library.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 const TEXT: u64 = 408_000;
 

@@ -8,7 +8,7 @@ use headrace_array::design::{Design, design};
 use headrace_array::energy::energy;
 use headrace_array::isa::{self, Form, Generated};
 use headrace_array::machine::Machine;
-use headrace_array::mapping::{Answer, Mapping, Tokens};
+use headrace_array::mapping::{Answer, Mapping, Problem, Tokens};
 use headrace_array::place::place;
 use headrace_array::program::{Links, Orders};
 use headrace_array::search::{Candidate, MOST_IN_FLIGHT, PIPELINE, Score, candidates, pipeline, pipelines};
@@ -325,21 +325,22 @@ pub fn verified(
     effort: Effort,
 ) -> Result<Mapped> {
     let same = same_ports(network, mapping);
-    let wrong = |why: String| Error::wrong(mapping.wrong_of(&why).to_string());
+    let wrong = |why: Problem| Error::wrong(mapping.wrong_of(&why).to_string());
+    let general = |why: String| wrong(why.into());
     // Enough messages that half of them are the steady state, and whole periods.
     let n = effort.messages.max(8 * design.in_flight).next_multiple_of(design.in_flight);
-    let places = places(&design, machine).map_err(&wrong)?;
+    let places = places(&design, machine).map_err(&general)?;
     let mut n_answers = 0;
     for answer in &mapping.written.answer {
-        let message = shape.of_answer(network, answer).map_err(&wrong)?;
+        let message = shape.of_answer(network, answer).map_err(&general)?;
         let messages = vec![message; design.in_flight];
         let (.., outcome) = run(&design, machine, places.as_deref(), &messages, None, effort.costs).map_err(&wrong)?;
-        let came = by_port(network, &design, &messages[0], &outcome.outputs[0]).map_err(&wrong)?;
+        let came = by_port(network, &design, &messages[0], &outcome.outputs[0]).map_err(&general)?;
         for (port, tokens) in network.outputs.iter().zip(&came) {
             if let Some(hex) = answer.outputs.get(&port.name)
-                && tokens_of(hex, port.ty).map_err(&wrong)? != *tokens
+                && tokens_of(hex, port.ty).map_err(&general)? != *tokens
             {
-                return Err(wrong(format!(
+                return Err(general(format!(
                     "output `{}` is not the known answer of {}",
                     port.name,
                     answer.source.get_ref()
@@ -353,9 +354,9 @@ pub fn verified(
         run(&design, machine, places.as_deref(), &messages, effort.window, effort.costs).map_err(&wrong)?;
     let want = expected(network, &messages)?;
     for (at, (message, want)) in messages.iter().zip(&want).enumerate() {
-        let came = by_port(network, &design, message, &outcome.outputs[at]).map_err(&wrong)?;
+        let came = by_port(network, &design, message, &outcome.outputs[at]).map_err(&general)?;
         if came != *want {
-            return Err(wrong(format!("message {at} comes out otherwise than from the interpreter")));
+            return Err(general(format!("message {at} comes out otherwise than from the interpreter")));
         }
     }
     Ok(Mapped { design, setup, outcome, programs, n_answers, n_messages: n, places })
@@ -541,7 +542,7 @@ fn run(
     messages: &[Message],
     window: Option<(u64, u64)>,
     costs: Costs,
-) -> std::result::Result<(Setup, Vec<Generated>, Outcome), String> {
+) -> std::result::Result<(Setup, Vec<Generated>, Outcome), Problem> {
     let parameters = design.tasks.parameter_values(&messages[0])?;
     let (setup, programs) = match costs {
         Costs::Published => (headrace_array::program::build(design, machine, &parameters, places)?, Vec::new()),
@@ -589,9 +590,12 @@ pub fn by_port(
 }
 
 /// Why a simulation came to no end, with who waits for whom.
-pub fn explain(design: &Design, failed: &Failed) -> String {
+pub fn explain(design: &Design, failed: &Failed) -> Problem {
     match failed {
-        Failed::Trap(core, why) => format!("`{}` cannot go on: {why}", design.cores[*core].name),
+        Failed::Trap(core, why) => {
+            let name = &design.cores[*core].name;
+            Problem { text: format!("`{name}` cannot go on: {why}"), core: Some(name.clone()) }
+        }
         Failed::Deadlock(cycle, waits) => {
             let name = |core: usize| design.cores[core].name.as_str();
             let wait = |it: &Waiting| {
@@ -605,6 +609,7 @@ pub fn explain(design: &Design, failed: &Failed) -> String {
             format!(
                 "deadlock after {cycle} cycles: processors wait for each other; deeper FIFOs may help{lines}{circle}"
             )
+            .into()
         }
     }
 }

@@ -225,8 +225,8 @@ fn case(seed: u64, machine: &Machine, clocked: bool) -> Result<bool, String> {
     let form = FORMS[rng.below(FORMS.len())];
     let (setup, _) = match isa::build(&design, machine, &Default::default(), None, form) {
         Ok(built) => built,
-        Err(why) if REFUSALS.iter().any(|refusal| why.contains(refusal)) => return Ok(false),
-        Err(why) => return Err(why),
+        Err(why) if REFUSALS.iter().any(|refusal| why.text.contains(refusal)) => return Ok(false),
+        Err(why) => return Err(why.into()),
     };
     let outcome = simulate(&setup, &messages, None).map_err(|failed| explain(&design, &failed))?;
     if clocked {

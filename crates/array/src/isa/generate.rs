@@ -9,6 +9,7 @@ use super::schedule::{Issue, Operand, Part, Past, schedule};
 use super::{Code, Instruction, OUTSIDE, Opcode, Source, Target};
 use crate::design::{Design, Source as From};
 use crate::machine::Machine;
+use crate::mapping::Problem;
 use crate::program::{Arrivals, Links, Orders};
 use crate::simulate::{OutsideWord, Program, Setup};
 use crate::tasks::{self, Wire};
@@ -120,14 +121,16 @@ pub fn build(
     parameters: &HashMap<Id, i128>,
     places: Option<&[[u32; 2]]>,
     form: Option<Form>,
-) -> Result<(Setup, Vec<Generated>), String> {
+) -> Result<(Setup, Vec<Generated>), Problem> {
     let mut made = built(design, machine, parameters, places, form, false);
     if made.is_err() && design.interleave.is_some() {
         let plain = Design { interleave: None, ..design.clone() };
         made = built(&plain, machine, parameters, places, form, false).or_else(|_| {
-            let why = made.err().unwrap_or_default();
-            built(&plain, machine, parameters, places, form, true)
-                .map_err(|rolled| format!("{why}; with outputs in the order of its parts, {rolled}"))
+            let why = made.err().unwrap_or_else(|| "there is no program".into());
+            built(&plain, machine, parameters, places, form, true).map_err(|rolled| Problem {
+                text: format!("{why}; with outputs in the order of its parts, {rolled}"),
+                ..why
+            })
         });
     }
     made
@@ -140,7 +143,7 @@ fn built(
     places: Option<&[[u32; 2]]>,
     form: Option<Form>,
     keeps_parts: bool,
-) -> Result<(Setup, Vec<Generated>), String> {
+) -> Result<(Setup, Vec<Generated>), Problem> {
     // What is one piece, or only passes on, takes its words in any order. All write in any: parts that cannot be rolled then
     // are written out.
     let patient = |task: TaskId| {
@@ -182,11 +185,7 @@ fn built(
             }
         }
         let Some((made, came)) = best else {
-            return Err(format!(
-                "`{}`: {}",
-                core.name,
-                why.map_or_else(|| "there is no program".into(), |(_, why)| why)
-            ));
+            return Err(Problem::of(&core.name, why.as_ref().map_or("there is no program", |(_, why)| why)));
         };
         for (link, words) in came {
             let bits = *machine.core.word_bits;
@@ -247,7 +246,7 @@ pub fn program_of(
     parameters: &HashMap<Id, i128>,
     core: usize,
     form: Form,
-) -> Result<Generated, String> {
+) -> Result<Generated, Problem> {
     let patient = |task: TaskId| {
         let task = &design.tasks.tasks[task.index()];
         crate::transform::only_passes(&design.tasks, task) || units(design, task, &task.outputs).len() == 1
@@ -256,7 +255,7 @@ pub fn program_of(
     let links = Links::of(design, machine, &orders, None);
     let homes = design.homes();
     let made = Maker::new(design, core, &homes, &orders, &links, parameters).program(machine, form, false);
-    made.map(|(made, _)| made).map_err(|(_, why)| format!("`{}`: {why}", design.cores[core].name))
+    made.map(|(made, _)| made).map_err(|(_, why)| Problem::of(&design.cores[core].name, &why))
 }
 
 /// Of two reasons the one that is less bad: of programs that are too long, the shorter.

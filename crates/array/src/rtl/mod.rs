@@ -22,6 +22,7 @@ pub use encode::{Encoded, LITERALS, MODIFIERS};
 
 use crate::design::Design as Mapped;
 use crate::machine::Machine;
+use crate::mapping::Problem;
 use crate::program::{Links, Orders};
 use crate::simulate::{Channel, OutsideWord, Setup};
 use crate::tasks::From;
@@ -100,7 +101,7 @@ struct Wired {
 ///
 /// Processors have clocks of their own, oscillators take time to start, a program has no place in the instruction format, or a
 /// token goes through without any processor.
-pub fn soft_cores(array: &Array<'_>) -> Result<Design, String> {
+pub fn soft_cores(array: &Array<'_>) -> Result<Design, Problem> {
     let Array { design, setup, machine, .. } = array;
     if design.cores.iter().any(|core| core.clock != 1.0) {
         return Err("processors have clocks of their own, and a design in RTL has one; leave out `clock`".into());
@@ -120,7 +121,7 @@ pub fn soft_cores(array: &Array<'_>) -> Result<Design, String> {
         let code = program.code.as_ref().ok_or("soft cores execute generated programs (`cost = \"isa\"`)")?;
         let name = named(&mut names, &format!("core_{}", core.name));
         let about = format!("Processor `{}`: {}.", core.name, program.tasks.join(", "));
-        let module = core::module(&name, &about, code, data_words).map_err(|why| format!("`{}`: {why}", core.name))?;
+        let module = core::module(&name, &about, code, data_words).map_err(|why| Problem::of(&core.name, &why))?;
         address_bits = address_bits.max(index_bits(u64::from(data_words)).max(7));
         parts.modules.push(module);
         let (inputs, outputs, leaves) = (code.inputs.clone(), code.outputs.clone(), code.leaves.clone());
@@ -139,7 +140,7 @@ pub fn soft_cores(array: &Array<'_>) -> Result<Design, String> {
 /// # Errors
 ///
 /// A value is too wide, or a token goes through without any processor.
-pub fn state_machines(array: &Array<'_>) -> Result<Design, String> {
+pub fn state_machines(array: &Array<'_>) -> Result<Design, Problem> {
     let Array { design, machine, .. } = array;
     let mut parts = Design::default();
     let mut names = BTreeSet::new();
@@ -155,7 +156,7 @@ pub fn state_machines(array: &Array<'_>) -> Result<Design, String> {
     for (at, core) in design.cores.iter().enumerate() {
         let name = named(&mut names, &format!("core_{}", core.name));
         let made = sequencer::module(design, machine, (&orders, &links), array.parameters, (at, &name), &mut bodies);
-        let made = made.map_err(|why| format!("`{}`: {why}", core.name))?;
+        let made = made.map_err(|why| Problem::of(&core.name, &why))?;
         for (link, words) in made.outside {
             let word = |&(message, id, limb): &(u32, Id, u32)| {
                 let (port, at) = match design.tasks.values.node(id).op {

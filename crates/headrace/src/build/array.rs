@@ -8,7 +8,7 @@ use crate::array::{Costs, Effort, Message, Shape, expected, of_file, tasks, veri
 use crate::error::{Error, Result};
 use headrace_array::design::design;
 use headrace_array::machine::Machine;
-use headrace_array::mapping::Mapping;
+use headrace_array::mapping::{Mapping, Problem};
 use headrace_array::rtl::{Array, soft_cores, state_machines};
 use headrace_ir::{Network, Port, Scalar};
 use headrace_targets::project::{Files, Recording};
@@ -50,14 +50,15 @@ pub(super) fn project(network: &Arc<Network>, on: &OnArray, target: &Target, opt
         Error::usage(format!("--mapping makes a design in hardware; target {} has none", target.name))
     })?;
     let OnArray { mapping, machine, cores } = on;
-    let wrong = |why: String| Error::wrong(mapping.wrong_of(&why).to_string());
+    let wrong = |why: Problem| Error::wrong(mapping.wrong_of(&why).to_string());
+    let general = |why: String| wrong(why.into());
     let message = mapping.written.message.as_ref().ok_or_else(|| wrong("`message` is missing".into()))?;
     let shape = of_file(Shape::of(network, message), mapping)?;
     let unrolled = of_file(tasks(network, &shape), mapping)?;
     let design = design(&unrolled, mapping, machine).map_err(|wrong| Error::wrong(wrong.to_string()))?;
     // Messages: known answers with the same folded tokens, then random ones; whole periods of them.
     let folded = |port: &Port| mapping.written.fold.iter().any(|name| *name.get_ref() == port.name);
-    let mut messages = answers(network, &shape, mapping).map_err(&wrong)?;
+    let mut messages = answers(network, &shape, mapping).map_err(&general)?;
     let mut random = shape.random(network, RANDOM + design.in_flight, 1, &[]);
     if let Some(first) = messages.first().cloned() {
         let same = |message: &Message| {
@@ -79,7 +80,7 @@ pub(super) fn project(network: &Arc<Network>, on: &OnArray, target: &Target, opt
     let n = messages.len() - messages.len() % design.in_flight;
     messages.truncate(n);
     let want = expected(network, &messages)?;
-    let parameters = design.tasks.parameter_values(&first).map_err(&wrong)?;
+    let parameters = design.tasks.parameter_values(&first).map_err(&general)?;
     let tokens = shape.tokens();
     let (setup, cycles) = match cores {
         Cores::Programs => {
@@ -93,7 +94,7 @@ pub(super) fn project(network: &Arc<Network>, on: &OnArray, target: &Target, opt
         }
         Cores::StateMachines => {
             for (message, want) in messages.iter().zip(&want) {
-                if design.tasks.run(message).map_err(&wrong)? != *want {
+                if design.tasks.run(message).map_err(&general)? != *want {
                     return Err(wrong("a message comes out otherwise than from the interpreter".into()));
                 }
             }

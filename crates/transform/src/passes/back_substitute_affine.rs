@@ -128,20 +128,9 @@ fn at_once(graph: &Graph, order: &[NodeId]) -> Option<(Graph, FxHashMap<NodeId, 
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_loops::Token;
     use super::*;
-    use crate::kernel::ObjectId;
-    use crate::kernel::evaluate::{Environment, values};
-
-    struct Token(u128);
-
-    impl Environment for Token {
-        fn input(&self, _port: u32, _offset: i64) -> u128 {
-            self.0
-        }
-        fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
-            0
-        }
-    }
+    use crate::kernel::evaluate::values;
 
     /// Effects that put out every value of a chain of affine steps.
     fn chain(graph: &mut Graph, steps: &[(u128, u128)], width: u32) -> Vec<Effect> {

@@ -46,20 +46,9 @@ fn rotated_complement(graph: &Graph, id: NodeId) -> Option<(NodeId, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_loops::Token;
     use super::*;
-    use crate::kernel::ObjectId;
-    use crate::kernel::evaluate::{Environment, values};
-
-    struct Token(u128);
-
-    impl Environment for Token {
-        fn input(&self, _port: u32, _offset: i64) -> u128 {
-            self.0
-        }
-        fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
-            0
-        }
-    }
+    use crate::kernel::evaluate::values;
 
     /// A loop whose iterations give what `f` makes of a token.
     fn body(f: impl Fn(&mut Graph, NodeId) -> NodeId) -> Loop {

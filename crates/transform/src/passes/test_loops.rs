@@ -3,6 +3,18 @@
 use crate::kernel::evaluate::{Environment, values};
 use crate::kernel::{Graph, Loop, NodeId, ObjectId};
 
+/// An environment in which every token is this one, and elements are zero.
+pub(super) struct Token(pub u128);
+
+impl Environment for Token {
+    fn input(&self, _port: u32, _offset: i64) -> u128 {
+        self.0
+    }
+    fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
+        0
+    }
+}
+
 /// A loop that keeps nothing: its iterations consume so many tokens of so many bits from each port, and give what `f`
 /// makes.
 pub(super) fn iterations(consumes: &[(u64, u32)], f: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Loop {

@@ -581,7 +581,7 @@ impl Bench<'_> {
         let setup = headrace_array::program::build(&design, &machine, &parameters, None).map_err(Error::wrong)?;
         Ok(match simulate(&setup, &messages, None) {
             Ok(outcome) => Ok(outcome.cycles_per_message),
-            Err(failed) => Err(explain(&design, &failed)),
+            Err(failed) => Err(explain(&design, &failed).into()),
         })
     }
 

@@ -122,13 +122,18 @@ struct Value {
     value: String,
 }
 
+impl Value {
+    fn constant(&self, text: &mut String) {
+        let Value { bits, name, value } = self;
+        let _ = writeln!(text, "  const HR_CL_V{bits} {name} = {value};");
+    }
+}
+
 /// A program as statements; values begin with `prefix`. Gives the names of its results.
 fn program(program: &Program, inputs: &[String], registers: Registers, prefix: &str, text: &mut String) -> Vec<String> {
     let mut values = Vec::new();
     let results = values_of(program, inputs, registers, prefix, &mut values);
-    for Value { bits, name, value } in values {
-        let _ = writeln!(text, "  const HR_CL_V{bits} {name} = {value};");
-    }
+    values.iter().for_each(|value| value.constant(text));
     results
 }
 
@@ -426,18 +431,30 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
         let _ = writeln!(text, "  sum{sum} = HR_CL_XOR{bits}(sum{sum}, {value});");
     }
     text.push_str("  }\n");
-    // What comes of the group before has a product of its own, so that from group to group the processor waits for no more
-    // than that and its reduction.
-    let narrow = Registers { bits: 128, ..wide };
-    let mut factors = program(&plan.prepare_x, &["x".into()], narrow, "q", &mut text);
-    factors.extend((0..n_keys).map(|key| format!("HR_CL_LOAD128(keys + {})", key * bits as usize / 8)));
-    for (sum, value) in program(&plan.multiply, &factors, narrow, "o", &mut text).iter().enumerate() {
-        let _ = writeln!(text, "  const __m128i whole{sum} = HR_CL_XOR128(HR_CL_FOLDED{bits}(sum{sum}), {value});");
-    }
-    let sums: Vec<String> = (0..n_sums).map(|sum| format!("whole{sum}")).collect();
-    let results = program(&plan.reduce, &sums, narrow, "r", &mut text);
-    let _ = writeln!(text, "  return {};\n}}\n", results[0]);
+    let sums: Vec<String> = (0..n_sums).map(|sum| format!("sum{sum}")).collect();
+    let mut values = Vec::new();
+    let result = reduced(plan, &sums, wide, "keys", &mut values);
+    values.iter().for_each(|value| value.constant(&mut text));
+    let _ = writeln!(text, "  return {result};\n}}\n");
     text
+}
+
+/// The sums of a group and the product of what comes of the group before, `x`, folded to 128 bits and reduced: that has a
+/// product of its own, so that from group to group the processor waits for no more than that and its reduction. Gives the
+/// name of the result.
+fn reduced(plan: &Plan, sums: &[String], wide: Registers, keys: &str, values: &mut Vec<Value>) -> String {
+    let bits = wide.bits;
+    let narrow = Registers { bits: 128, ..wide };
+    let mut factors = values_of(&plan.prepare_x, &["x".into()], narrow, "pq_", values);
+    let n_keys = plan.prepare_y.outputs().len();
+    factors.extend((0..n_keys).map(|key| format!("HR_CL_LOAD128({keys} + {})", key * bits as usize / 8)));
+    let own = values_of(&plan.multiply, &factors, narrow, "po_", values);
+    for (at, (sum, value)) in sums.iter().zip(&own).enumerate() {
+        let value = format!("HR_CL_XOR128(HR_CL_FOLDED{bits}({sum}), {value})");
+        values.push(Value { bits: 128, name: format!("whole{at}"), value });
+    }
+    let whole: Vec<String> = (0..sums.len()).map(|sum| format!("whole{sum}")).collect();
+    values_of(&plan.reduce, &whole, narrow, "pr_", values)[0].clone()
 }
 
 /// A full group as statements that stand beside others.
@@ -473,7 +490,6 @@ pub(super) fn group_beside(
     };
     let (n_sums, n_keys, bytes) = (plan.multiply.outputs().len(), plan.prepare_y.outputs().len(), bits as usize / 8);
     let wide = Registers { bits, turns_bits: bits != 128 };
-    let narrow = Registers { bits: 128, ..wide };
     let mut values: Vec<Value> = Vec::new();
     let mut sums: Vec<String> = Vec::new();
     for at in 0..REGISTERS {
@@ -496,15 +512,7 @@ pub(super) fn group_beside(
             }
         };
     }
-    let mut factors = values_of(&plan.prepare_x, &["x".into()], narrow, "pq_", &mut values);
-    factors.extend((0..n_keys).map(|key| format!("HR_CL_LOAD128(keys_ + {})", key * bytes)));
-    let own = values_of(&plan.multiply, &factors, narrow, "po_", &mut values);
-    for (sum, (all, value)) in sums.iter().zip(&own).enumerate() {
-        let value = format!("HR_CL_XOR128(HR_CL_FOLDED{bits}({all}), {value})");
-        values.push(Value { bits: 128, name: format!("whole{sum}"), value });
-    }
-    let whole: Vec<String> = (0..n_sums).map(|sum| format!("whole{sum}")).collect();
-    let results = values_of(&plan.reduce, &whole, narrow, "pr_", &mut values);
+    let result = reduced(&plan, &sums, wide, "keys_", &mut values);
     let mut statements: Vec<Statement> = values
         .into_iter()
         .map(|Value { bits, name, value }| Statement {
@@ -512,7 +520,7 @@ pub(super) fn group_beside(
             register: Some(name),
         })
         .collect();
-    statements.push(Statement { text: format!("x = {};", results[0]), register: None });
+    statements.push(Statement { text: format!("x = {result};"), register: None });
     let before = format!(
         "  __m128i x = {};\n  const uint8_t *const keys_ = &{};\n",
         loaded(body, &recurrence.state, names),

@@ -153,15 +153,14 @@ struct Rooms {
     Room tag{};
 };
 
-/// Messages through a network.
-template <class Network>
+/// Messages through a network. What an operation has not takes no time: its table is known to compilers.
+template <class Network, const Operation& OPERATION>
 class Flow {
 public:
-    explicit Flow(const Operation& operation) : operation_(&operation) {}
 
     /// Takes a key, which is used from the next message on.
     void key(Bytes key) {
-        const Operation& operation = *operation_;
+        constexpr const Operation& operation = OPERATION;
         state_ = State::no_key;
         sure(operation.allows(KEY, key.size()), Reason::key_length);
         network_.restart();
@@ -171,7 +170,7 @@ public:
             // The key of a core comes with a burst: an empty one.
             put_flag(operation.decrypt, operation.decrypts);
         }
-        put_string(KEY, key);
+        put_string<KEY>(key);
         if (core) {
             put_word(operation.blocks, 0);
         }
@@ -180,14 +179,14 @@ public:
 
     /// All that comes before the input; `input_size` is the token of an input that must be one chunk.
     void begin(const Given& strings, std::uint32_t input_size = 0) {
-        const Operation& operation = *operation_;
+        constexpr const Operation& operation = OPERATION;
         const bool keyed = operation.rekey != NONE;
         const bool seeds = keyed && operation.strings[SEED].exists() && strings[SEED].has_value();
         const State before = state_;
         sure(!keyed || seeds || before == State::new_key || before == State::keyed, Reason::order);
-        for (std::size_t role = NONCE; role <= ENTROPY; ++role) {
-            sure(!is_sent(role, strings) || operation.allows(role, given(strings, role).size()), Reason::string_length);
-        }
+        before_input([&](auto role) {
+            sure(!is_sent<role>(strings) || operation.allows(role, given(strings, role).size()), Reason::string_length);
+        });
         state_ = State::no_key;
         if (!keyed || seeds) {
             network_.restart();
@@ -200,11 +199,11 @@ public:
         if (operation.single_chunk) {
             put_word(operation.strings[INPUT].sizes, input_size);
         }
-        for (std::size_t role = NONCE; role <= ENTROPY; ++role) {
-            if (is_sent(role, strings)) {
-                put_string(role, given(strings, role));
+        before_input([&](auto role) {
+            if (is_sent<role>(strings)) {
+                put_string<role>(given(strings, role));
             }
-        }
+        });
         input_bytes_ = 0;
         state_ = State::open;
     }
@@ -231,16 +230,16 @@ public:
     void end(const Given& strings, Rooms& rooms) {
         sure(state_ == State::open, Reason::order);
         attempt([&] {
-            sure(operation_->allows(INPUT, input_bytes_), Reason::input_length);
+            sure(OPERATION.allows(INPUT, input_bytes_), Reason::input_length);
             sure(tag_fits(strings), Reason::string_length);
-            put_word(operation_->strings[INPUT].sizes, LAST_CHUNK);
+            put_word(OPERATION.strings[INPUT].sizes, LAST_CHUNK);
             finish(strings, rooms, false);
         });
     }
 
     /// A whole message.
     void whole(const Given& strings, Rooms& rooms) {
-        const Operation& operation = *operation_;
+        constexpr const Operation& operation = OPERATION;
         Bytes input = given(strings, INPUT);
         const bool one_chunk = !operation.single_chunk || input.size() < LAST_CHUNK;
         sure(operation.allows(INPUT, input.size()) && one_chunk, Reason::input_length);
@@ -271,7 +270,7 @@ public:
 
     /// Blocks of a core.
     void blocks(Bytes input, std::span<std::uint8_t> out) {
-        const Operation& operation = *operation_;
+        constexpr const Operation& operation = OPERATION;
         sure(state_ == State::keyed, Reason::order);
         const std::size_t n_blocks = input.size() / operation.block_bytes;
         const bool is_whole = input.size() % operation.block_bytes == 0;
@@ -297,7 +296,7 @@ public:
 
     /// Words of a generator: how many bytes they have.
     std::size_t words(std::uint32_t n_words, const Given& strings, std::span<std::uint8_t> out) {
-        const Operation& operation = *operation_;
+        constexpr const Operation& operation = OPERATION;
         sure(n_words <= operation.most_words, Reason::input_length);
         begin(strings);
         Room room{out};
@@ -342,12 +341,21 @@ private:
         }
     }
 
+    /// Does something for each string that comes before the input, by a constant.
+    template <class Body>
+    static void before_input(Body body) {
+        const auto all = [&]<std::size_t... AT>(std::index_sequence<AT...>) {
+            (body(std::integral_constant<std::size_t, NONCE + AT>{}), ...);
+        };
+        all(std::make_index_sequence<ENTROPY - NONCE + 1>{});
+    }
+
     static Bytes given(const Given& strings, std::size_t role) { return strings[role].value_or(Bytes{}); }
 
     /// A message that is not authentic was processed to its end like any other, so its key is still good.
     void ended(std::optional<Reason> failed) {
         const bool is_whole = !failed.has_value() || *failed == Reason::refused;
-        state_ = is_whole && operation_->rekey != NONE ? State::keyed : State::no_key;
+        state_ = is_whole && OPERATION.rekey != NONE ? State::keyed : State::no_key;
     }
 
     template <class Body>
@@ -384,8 +392,9 @@ private:
     void put_flag(int port, bool flag) { put_word(port, flag ? 1 : 0); }
 
     /// A string that is known whole.
-    void put_string(std::size_t role, Bytes bytes) {
-        const Port& string = operation_->strings[role];
+    template <std::size_t ROLE>
+    void put_string(Bytes bytes) {
+        constexpr const Port& string = OPERATION.strings[ROLE];
         if (!string.exists()) {
             return;
         }
@@ -402,18 +411,19 @@ private:
     }
 
     /// A generator that goes on is sent neither seed nor entropy.
-    bool is_sent(std::size_t role, const Given& strings) const {
-        const bool optional = operation_->reseed != NONE && (role == SEED || role == ENTROPY);
-        return operation_->strings[role].exists() && (!optional || strings[role].has_value());
+    template <std::size_t ROLE>
+    static bool is_sent(const Given& strings) {
+        constexpr bool optional = OPERATION.reseed != NONE && (ROLE == SEED || ROLE == ENTROPY);
+        return OPERATION.strings[ROLE].exists() && (!optional || strings[ROLE].has_value());
     }
 
     // --- input and output together ---
 
     /// Moves input in, and output that streams out, until all is taken and nothing moves any more.
     void pump(Bytes input, Room& out) {
-        const bool streams = operation_->streams();
-        const Port& from = operation_->strings[INPUT];
-        const Port& to = operation_->strings[OUTPUT];
+        constexpr bool streams = OPERATION.streams();
+        constexpr const Port& from = OPERATION.strings[INPUT];
+        constexpr const Port& to = OPERATION.strings[OUTPUT];
         std::size_t moved = 0;
         straight(input, out, streams);
         do {
@@ -425,16 +435,14 @@ private:
             }
             sure(network_.run(), Reason::stuck);
             if (streams) {
-                if (!out.is_full()) {
-                    const std::size_t n = network_.get(to.port, out.left());
-                    out.used += n;
-                    moved += n;
+                for (std::size_t n = 1; n != 0 && !out.is_full(); out.used += n, moved += n) {
+                    n = network_.get(to.port, out.left());
                 }
                 while (network_.get_word(to.sizes).has_value()) {
                     ++moved;
                 }
             }
-        } while (moved != 0 && (streams || !input.empty()));
+        } while (moved != 0 && (!input.empty() || (streams && network_.wants_room())));
         if (streams && out.is_full()) {
             nothing_more(to.port);
         }
@@ -443,8 +451,8 @@ private:
 
     /// Moves input through the network without copies, as far as that goes where output does not lie over it.
     void straight(Bytes& input, Room& out, bool streams) {
-        const Port& from = operation_->strings[INPUT];
-        const int to = streams ? operation_->strings[OUTPUT].port : NONE;
+        constexpr const Port& from = OPERATION.strings[INPUT];
+        const int to = streams ? OPERATION.strings[OUTPUT].port : NONE;
         const auto address = [](const std::uint8_t* at) { return reinterpret_cast<std::uintptr_t>(at); };
         const bool is_apart = !streams || address(input.data() + input.size()) <= address(out.bytes.data()) ||
                               address(out.bytes.data() + out.bytes.size()) <= address(input.data());
@@ -467,13 +475,14 @@ private:
 
     /// A further chunk of input.
     void chunk(Bytes input, std::uint32_t last, Room& out) {
-        put_word(operation_->strings[INPUT].sizes, static_cast<std::uint32_t>(input.size()) | last);
+        put_word(OPERATION.strings[INPUT].sizes, static_cast<std::uint32_t>(input.size()) | last);
         pump(input, out);
     }
 
     /// A string that came out whole.
-    void take(std::size_t role, Room& to) {
-        const Port& string = operation_->strings[role];
+    template <std::size_t ROLE>
+    void take(Room& to) {
+        constexpr const Port& string = OPERATION.strings[ROLE];
         if (!string.exists()) {
             return;
         }
@@ -489,8 +498,8 @@ private:
     }
 
     void verified() {
-        if (operation_->verified != NONE) {
-            const std::optional<std::uint32_t> verified = network_.get_word(operation_->verified);
+        if (OPERATION.verified != NONE) {
+            const std::optional<std::uint32_t> verified = network_.get_word(OPERATION.verified);
             sure(verified.has_value(), Reason::stuck);
             sure(*verified != 0, Reason::refused);
         }
@@ -498,21 +507,20 @@ private:
 
     /// All that follows the last input.
     void finish(const Given& strings, Rooms& rooms, bool is_pumped) {
-        put_string(TAG_IN, given(strings, TAG_IN));
-        if (operation_->strings[TAG_IN].exists() || !is_pumped) {
+        put_string<TAG_IN>(given(strings, TAG_IN));
+        if (OPERATION.strings[TAG_IN].exists() || !is_pumped) {
             pump({}, rooms.out);
         }
-        take(SECRET_NONCE_OUT, rooms.secret_nonce_out);
-        if (!operation_->streams()) {
-            take(OUTPUT, rooms.out);
+        take<SECRET_NONCE_OUT>(rooms.secret_nonce_out);
+        if (!OPERATION.streams()) {
+            take<OUTPUT>(rooms.out);
         }
-        take(TAG, rooms.tag);
+        take<TAG>(rooms.tag);
         verified();
     }
 
-    bool tag_fits(const Given& strings) const { return operation_->allows(TAG_IN, given(strings, TAG_IN).size()); }
+    bool tag_fits(const Given& strings) const { return OPERATION.allows(TAG_IN, given(strings, TAG_IN).size()); }
 
-    const Operation* operation_;
     Network network_{};
     State state_ = State::no_key;
     std::uint64_t input_bytes_ = 0;

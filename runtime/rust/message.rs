@@ -56,6 +56,8 @@ pub(crate) trait Network {
     fn put_word(&mut self, port: usize, word: u32) -> bool;
     /// Fires until nothing can fire; false when it was stopped.
     fn run(&mut self) -> bool;
+    /// Whether it would go on if there were more room for output.
+    fn wants_room(&mut self) -> bool;
     /// Takes bytes from an output and says how many there were.
     fn get(&mut self, port: usize, bytes: &mut [u8]) -> usize;
     /// Takes one token from an output.
@@ -161,24 +163,26 @@ const LONG: usize = 512;
 const NO_PORT: usize = usize::MAX;
 
 /// An operation with its context, while a call works on it.
-pub(crate) struct Flow<'a, N> {
-    pub operation: &'static Operation,
-    pub network: &'a mut N,
+pub(crate) struct Flow<'a, F: Flows> {
+    pub network: &'a mut F::Network,
     pub message: &'a mut Message,
 }
 
 /// What works on messages by an operation of its own.
-pub(crate) trait Flows {
+pub(crate) trait Flows: Sized {
     type Network: Network;
 
-    fn flow(&mut self) -> Flow<'_, Self::Network>;
+    /// Known to compilers, so that what an operation has not takes no time.
+    const OPERATION: &'static Operation;
+
+    fn flow(&mut self) -> Flow<'_, Self>;
 }
 
 fn sure(condition: bool, error: Error) -> Result<()> {
     if condition { Ok(()) } else { Err(error) }
 }
 
-impl<N: Network> Flow<'_, N> {
+impl<F: Flows> Flow<'_, F> {
     // --- tokens in ---
 
     fn put(&mut self, port: usize, bytes: &[u8]) -> Result<()> {
@@ -208,8 +212,8 @@ impl<N: Network> Flow<'_, N> {
     }
 
     /// A string that is known whole.
-    fn put_string(&mut self, role: usize, bytes: &[u8]) -> Result<()> {
-        let Some(string) = &self.operation.strings[role] else { return Ok(()) };
+    fn put_string<const ROLE: usize>(&mut self, bytes: &[u8]) -> Result<()> {
+        let Some(string) = &F::OPERATION.strings[ROLE] else { return Ok(()) };
         if string.sizes.is_none() {
             return self.put(string.port, bytes);
         }
@@ -227,7 +231,7 @@ impl<N: Network> Flow<'_, N> {
     // --- input and output together ---
 
     fn streams(&self) -> bool {
-        self.operation.strings[OUTPUT].as_ref().is_some_and(|output| output.sizes.is_some())
+        F::OPERATION.strings[OUTPUT].as_ref().is_some_and(|output| output.sizes.is_some())
     }
 
     /// Moves `n_bytes` of input in, and output that streams out, until all is taken and nothing moves any more.
@@ -236,23 +240,23 @@ impl<N: Network> Flow<'_, N> {
         let (mut sent, _) = self.straight(n_bytes, streams, text);
         loop {
             let mut moved = 0;
-            if let Some(port) = &self.operation.strings[INPUT] {
+            if let Some(port) = &F::OPERATION.strings[INPUT] {
                 let n = self.send(port.port, n_bytes - sent, text);
                 sent += n;
                 moved += n;
             }
             sure(self.network.run(), Error::Stuck)?;
-            if let (Some(output), true) = (&self.operation.strings[OUTPUT], streams) {
+            if let (Some(output), true) = (&F::OPERATION.strings[OUTPUT], streams) {
                 moved += self.receive(output.port, text);
                 while output.sizes.is_some_and(|port| self.network.get_word(port).is_some()) {
                     moved += 1;
                 }
             }
-            if moved == 0 || (!streams && sent == n_bytes) {
+            if moved == 0 || (sent == n_bytes && !(streams && self.network.wants_room())) {
                 break;
             }
         }
-        if let (Some(output), true) = (&self.operation.strings[OUTPUT], streams)
+        if let (Some(output), true) = (&F::OPERATION.strings[OUTPUT], streams)
             && text.room().is_empty()
         {
             self.nothing_more(output.port)?;
@@ -264,11 +268,11 @@ impl<N: Network> Flow<'_, N> {
     /// much came out.
     fn straight(&mut self, n_bytes: usize, streams: bool, text: &mut impl Text) -> (usize, usize) {
         let (mut sent, mut got) = (0, 0);
-        let Some(input) = self.operation.strings[INPUT].as_ref().map(|input| input.port) else { return (0, 0) };
+        let Some(input) = F::OPERATION.strings[INPUT].as_ref().map(|input| input.port) else { return (0, 0) };
         if n_bytes < LONG {
             return (0, 0);
         }
-        let output = self.operation.strings[OUTPUT].as_ref().filter(|_| streams).map_or(NO_PORT, |output| output.port);
+        let output = F::OPERATION.strings[OUTPUT].as_ref().filter(|_| streams).map_or(NO_PORT, |output| output.port);
         while let Some((rest, room)) = text.apart() {
             let rest = &rest[..rest.len().min(n_bytes - sent)];
             let (taken, made) = match output {
@@ -323,14 +327,14 @@ impl<N: Network> Flow<'_, N> {
 
     /// A further chunk of input.
     fn chunk(&mut self, n_bytes: usize, last: u32, text: &mut impl Text) -> Result<()> {
-        let sizes = self.operation.strings[INPUT].as_ref().and_then(|input| input.sizes);
+        let sizes = F::OPERATION.strings[INPUT].as_ref().and_then(|input| input.sizes);
         self.put_word(sizes, n_bytes as u32 | last)?;
         self.pump(n_bytes, text)
     }
 
     /// A string that came out whole.
-    fn take(&mut self, role: usize, text: &mut impl Text) -> Result<()> {
-        let Some(string) = &self.operation.strings[role] else { return Ok(()) };
+    fn take<const ROLE: usize>(&mut self, text: &mut impl Text) -> Result<()> {
+        let Some(string) = &F::OPERATION.strings[ROLE] else { return Ok(()) };
         let n_bytes = self.receive(string.port, text);
         if text.room().is_empty() {
             self.nothing_more(string.port)?;
@@ -342,19 +346,19 @@ impl<N: Network> Flow<'_, N> {
     /// A message that is not authentic was processed to its end like any other, so its key is still good.
     fn ended<T>(&mut self, result: Result<T>) -> Result<T> {
         let whole = matches!(result, Ok(_) | Err(Error::Refused));
-        self.message.state = if whole && self.operation.rekey.is_some() { State::Keyed } else { State::NoKey };
+        self.message.state = if whole && F::OPERATION.rekey.is_some() { State::Keyed } else { State::NoKey };
         result
     }
 
     fn allows(&self, role: usize, length: u64) -> bool {
-        self.operation.strings[role].as_ref().is_none_or(|string| string.allows(length))
+        F::OPERATION.strings[role].as_ref().is_none_or(|string| string.allows(length))
     }
 
     // --- messages ---
 
     /// Takes a key, which is used from the next message on.
     pub(crate) fn key(&mut self, key: &[u8]) -> Result<()> {
-        let operation = self.operation;
+        let operation = F::OPERATION;
         self.message.state = State::NoKey;
         sure(self.allows(KEY, key.len() as u64), Error::KeyLength)?;
         self.network.restart();
@@ -363,7 +367,7 @@ impl<N: Network> Flow<'_, N> {
             // The key of a core comes with a burst: an empty one.
             self.put_flag(operation.decrypt, operation.decrypts)?;
         }
-        self.put_string(KEY, key)?;
+        self.put_string::<KEY>(key)?;
         if operation.block_bytes != 0 {
             self.put_word(operation.blocks, 0)?;
         }
@@ -381,7 +385,7 @@ impl<N: Network> Flow<'_, N> {
         if !self.is_open() {
             return Ok(());
         }
-        if self.operation.rekey.is_none() {
+        if F::OPERATION.rekey.is_none() {
             // The next message begins anew.
             self.message.state = State::NoKey;
             self.network.restart();
@@ -392,22 +396,36 @@ impl<N: Network> Flow<'_, N> {
         result
     }
 
+    /// A generator that goes on is sent neither seed nor entropy.
+    fn is_sent<const ROLE: usize>(strings: &Given<'_>) -> bool {
+        let goes_on = F::OPERATION.reseed.is_some() && (ROLE == SEED || ROLE == ENTROPY);
+        F::OPERATION.strings[ROLE].is_some() && (!goes_on || strings[ROLE].is_some())
+    }
+
+    /// A string that comes before the input has a length that is allowed.
+    fn sure_of<const ROLE: usize>(&self, strings: &Given<'_>) -> Result<()> {
+        let length = strings[ROLE].map_or(0, <[u8]>::len) as u64;
+        sure(!Self::is_sent::<ROLE>(strings) || self.allows(ROLE, length), Error::StringLength)
+    }
+
+    /// Sends such a string, if it is one that is sent.
+    fn put_given<const ROLE: usize>(&mut self, strings: &Given<'_>) -> Result<()> {
+        if Self::is_sent::<ROLE>(strings) { self.put_string::<ROLE>(strings[ROLE].unwrap_or_default()) } else { Ok(()) }
+    }
+
     /// All that comes before the input; `input_size` is the token of an input that must be one chunk.
     pub(crate) fn begin(&mut self, strings: &Given<'_>, input_size: u32) -> Result<()> {
-        let operation = self.operation;
+        let operation = F::OPERATION;
         let keyed = operation.rekey.is_some();
         let seeds = keyed && operation.strings[SEED].is_some() && strings[SEED].is_some();
         let state = self.message.state;
         sure(!keyed || seeds || matches!(state, State::NewKey | State::Keyed), Error::Order)?;
-        let before = [NONCE, IV, SECRET_NONCE, AD, SEED, ENTROPY];
-        let is_sent = |role: usize| {
-            let goes_on = operation.reseed.is_some() && (role == SEED || role == ENTROPY);
-            operation.strings[role].is_some() && (!goes_on || strings[role].is_some())
-        };
-        for role in before {
-            let length = strings[role].map_or(0, <[u8]>::len) as u64;
-            sure(!is_sent(role) || self.allows(role, length), Error::StringLength)?;
-        }
+        self.sure_of::<NONCE>(strings)?;
+        self.sure_of::<IV>(strings)?;
+        self.sure_of::<SECRET_NONCE>(strings)?;
+        self.sure_of::<AD>(strings)?;
+        self.sure_of::<SEED>(strings)?;
+        self.sure_of::<ENTROPY>(strings)?;
         self.message.state = State::NoKey;
         if !keyed || seeds {
             self.network.restart();
@@ -421,11 +439,12 @@ impl<N: Network> Flow<'_, N> {
             let sizes = operation.strings[INPUT].as_ref().and_then(|input| input.sizes);
             self.put_word(sizes, input_size)?;
         }
-        for role in before {
-            if is_sent(role) {
-                self.put_string(role, strings[role].unwrap_or_default())?;
-            }
-        }
+        self.put_given::<NONCE>(strings)?;
+        self.put_given::<IV>(strings)?;
+        self.put_given::<SECRET_NONCE>(strings)?;
+        self.put_given::<AD>(strings)?;
+        self.put_given::<SEED>(strings)?;
+        self.put_given::<ENTROPY>(strings)?;
         self.message.input_bytes = 0;
         self.message.state = State::Open;
         Ok(())
@@ -466,17 +485,17 @@ impl<N: Network> Flow<'_, N> {
         tag: &mut Room<'_>,
         is_pumped: bool,
     ) -> Result<()> {
-        let has_tag = self.operation.strings[TAG_IN].is_some();
-        self.put_string(TAG_IN, strings[TAG_IN].unwrap_or_default())?;
+        let has_tag = F::OPERATION.strings[TAG_IN].is_some();
+        self.put_string::<TAG_IN>(strings[TAG_IN].unwrap_or_default())?;
         if has_tag || !is_pumped {
             self.pump(0, text)?;
         }
-        self.take(SECRET_NONCE_OUT, &mut Apart { input: &[], room: secret_nonce })?;
+        self.take::<SECRET_NONCE_OUT>(&mut Apart { input: &[], room: secret_nonce })?;
         if !self.streams() {
-            self.take(OUTPUT, text)?;
+            self.take::<OUTPUT>(text)?;
         }
-        self.take(TAG, &mut Apart { input: &[], room: tag })?;
-        let Some(port) = self.operation.verified else { return Ok(()) };
+        self.take::<TAG>(&mut Apart { input: &[], room: tag })?;
+        let Some(port) = F::OPERATION.verified else { return Ok(()) };
         let verified = self.network.get_word(port).ok_or(Error::Stuck)?;
         sure(verified != 0, Error::Refused)
     }
@@ -495,7 +514,7 @@ impl<N: Network> Flow<'_, N> {
     fn finalize_open(&mut self, strings: &Given<'_>, rooms: &mut Rooms<'_>) -> Result<()> {
         sure(self.allows(INPUT, self.message.input_bytes), Error::InputLength)?;
         sure(self.tag_fits(strings), Error::StringLength)?;
-        let sizes = self.operation.strings[INPUT].as_ref().and_then(|input| input.sizes);
+        let sizes = F::OPERATION.strings[INPUT].as_ref().and_then(|input| input.sizes);
         self.put_word(sizes, LAST_CHUNK)?;
         let [secret_nonce, output, tag] = rooms;
         self.finish(strings, &mut Apart { input: &[], room: output }, secret_nonce, tag, false)
@@ -517,7 +536,7 @@ impl<N: Network> Flow<'_, N> {
         secret_nonce: &mut Room<'_>,
         tag: &mut Room<'_>,
     ) -> Result<()> {
-        let operation = self.operation;
+        let operation = F::OPERATION;
         let one_chunk = !operation.single_chunk || n_bytes < LAST_CHUNK as usize;
         sure(self.allows(INPUT, n_bytes as u64) && one_chunk, Error::InputLength)?;
         sure(self.tag_fits(strings), Error::StringLength)?;
@@ -532,7 +551,7 @@ impl<N: Network> Flow<'_, N> {
     }
 
     fn whole_input(&mut self, text: &mut impl Text, n_bytes: usize) -> Result<()> {
-        if self.operation.single_chunk {
+        if F::OPERATION.single_chunk {
             return self.pump(n_bytes, text);
         }
         let mut rest = n_bytes;
@@ -551,7 +570,7 @@ impl<N: Network> Flow<'_, N> {
 
     /// The same, wherever they lie.
     pub(crate) fn blocks_text(&mut self, text: &mut impl Text, n_bytes: usize) -> Result<()> {
-        let operation = self.operation;
+        let operation = F::OPERATION;
         sure(self.message.state == State::Keyed, Error::Order)?;
         let n_blocks = n_bytes / operation.block_bytes;
         sure(n_bytes.is_multiple_of(operation.block_bytes) && n_blocks <= u32::MAX as usize, Error::InputLength)?;
@@ -560,7 +579,7 @@ impl<N: Network> Flow<'_, N> {
     }
 
     fn burst(&mut self, text: &mut impl Text, n_blocks: u32, n_bytes: usize) -> Result<()> {
-        let operation = self.operation;
+        let operation = F::OPERATION;
         self.put_flag(operation.rekey, false)?;
         self.put_flag(operation.decrypt, operation.decrypts)?;
         self.put_word(operation.blocks, n_blocks)?;
@@ -581,7 +600,7 @@ impl<N: Network> Flow<'_, N> {
 
     /// Words of a generator.
     pub(crate) fn words(&mut self, n_words: u32, strings: &Given<'_>, out: &mut Room<'_>) -> Result<()> {
-        sure(n_words <= self.operation.most_words, Error::InputLength)?;
+        sure(n_words <= F::OPERATION.most_words, Error::InputLength)?;
         match self.begin(strings, 0) {
             Err(error @ (Error::Order | Error::StringLength)) => return Err(error),
             Err(error) => return self.ended(Err(error)),
@@ -592,8 +611,8 @@ impl<N: Network> Flow<'_, N> {
     }
 
     fn words_open(&mut self, n_words: u32, out: &mut Room<'_>) -> Result<()> {
-        self.put_word(self.operation.blocks, n_words)?;
-        let Some(output) = &self.operation.strings[OUTPUT] else { return Err(Error::Stuck) };
+        self.put_word(F::OPERATION.blocks, n_words)?;
+        let Some(output) = &F::OPERATION.strings[OUTPUT] else { return Err(Error::Stuck) };
         let mut text = Apart { input: &[], room: out };
         loop {
             sure(self.network.run(), Error::Stuck)?;
@@ -605,7 +624,7 @@ impl<N: Network> Flow<'_, N> {
                 break;
             }
         }
-        let Some(port) = self.operation.verified else { return Ok(()) };
+        let Some(port) = F::OPERATION.verified else { return Ok(()) };
         let verified = self.network.get_word(port).ok_or(Error::Stuck)?;
         sure(verified != 0, Error::Refused)
     }

@@ -94,15 +94,6 @@ struct Fused<'a> {
     refused: RefCell<Option<Reason>>,
 }
 
-/// What goes from state to state.
-#[derive(Clone, Copy)]
-enum States<'s> {
-    /// The function of each.
-    Each(&'s [FunctionId]),
-    /// One function for all.
-    InOne(FunctionId),
-}
-
 impl Fused<'_> {
     fn refuse(&self, reason: Reason) {
         self.refused.borrow_mut().get_or_insert(reason);
@@ -202,18 +193,14 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     } else {
         fused.streams(options.streams, &mut building, &mut functions)
     };
-    let step = (!streams.is_empty()).then(|| fused.step(&states, &mut building));
-    let all = step.map_or(States::Each(&states), States::InOne);
-    let run = fused.run(all, scheduled.as_ref(), &mut functions, &mut building);
+    let run = fused.run(&states, scheduled.as_ref(), &mut functions, &mut building);
     let lacks_room = fused.lacks_room(inner, &mut building);
     let inputs = (0..network.inputs.len()).map(|at| fused.input(at, scheduled.as_ref(), &mut building)).collect();
     let outputs = (0..network.outputs.len()).map(|at| fused.output(at, scheduled.as_ref(), &mut building)).collect();
     if !building.diagnostics.is_empty() {
         return Err("its boundary cannot be lowered".to_owned());
     }
-    let streams = step.map_or_else(Vec::new, |step| {
-        streams.into_iter().map(|stream| fused.of_states(stream, step, &mut building)).collect()
-    });
+    let streams = streams.into_iter().map(|stream| fused.of_states(stream, &states, &mut building)).collect();
     let interface = Interface { context: fused.fields.context, init, run, lacks_room, inputs, outputs, streams };
     Ok(building.module(network, interface))
 }
@@ -275,7 +262,7 @@ impl Fused<'_> {
     /// Goes from state to state until input or room is missing, or so many steps were done.
     fn run(
         &self,
-        states: States<'_>,
+        states: &[FunctionId],
         scheduled: Option<&Scheduled<'_>>,
         functions: &mut Functions,
         building: &mut Building,
@@ -336,36 +323,17 @@ impl Fused<'_> {
         building.function(f.finish(name, "goes on until nothing can", Some(Type::U32)))
     }
 
-    /// Does what is to be done in the state that control is in, and assigns which comes next.
-    fn next_state(&self, f: &mut FunctionBuilder, next: VariableId, states: States<'_>) {
-        let context = || vec![Argument::Reference(Place::variable(CONTEXT))];
-        match states {
-            States::Each(states) => {
-                f.assign(next, Expr::u32(DRY));
-                let call = |(number, &function): (usize, &FunctionId)| {
-                    (number as u32, vec![Stmt::Call { result: Some(next), function, arguments: context() }])
-                };
-                let cases = states.iter().enumerate().map(call).collect();
-                let state = Expr::read(Place::field(CONTEXT, self.fields.state), Type::U32);
-                f.push(Stmt::Switch(state, cases, Vec::new()));
-            }
-            States::InOne(function) => f.call(Some(next), function, context()),
-        }
-    }
-
-    /// The same as a function, for several that go from state to state.
-    fn step(&self, states: &[FunctionId], building: &mut Building) -> FunctionId {
-        let mut f = self.begin();
-        let next = f.scalar("next", Type::U32);
-        self.next_state(&mut f, next, States::Each(states));
-        let next = f.read(next);
-        f.push(Stmt::Return(Some(next)));
-        let name = building.names.fresh("step");
-        building.function(f.finish(
-            name,
-            "does what is to be done in a state, and says which comes next",
-            Some(Type::U32),
-        ))
+    /// Does what is to be done in the state that control is in, and assigns which comes next. Whoever goes from state to
+    /// state has it where it stands: a state is often less than the call of a function that looks for it.
+    fn next_state(&self, f: &mut FunctionBuilder, next: VariableId, states: &[FunctionId]) {
+        f.assign(next, Expr::u32(DRY));
+        let call = |(number, &function): (usize, &FunctionId)| {
+            let context = vec![Argument::Reference(Place::variable(CONTEXT))];
+            (number as u32, vec![Stmt::Call { result: Some(next), function, arguments: context }])
+        };
+        let cases = states.iter().enumerate().map(call).collect();
+        let state = Expr::read(Place::field(CONTEXT, self.fields.state), Type::U32);
+        f.push(Stmt::Switch(state, cases, Vec::new()));
     }
 
     fn lacks_room(&self, inner: Option<(&Scheduled<'_>, &Place)>, building: &mut Building) -> FunctionId {

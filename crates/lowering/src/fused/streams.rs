@@ -105,7 +105,7 @@ impl Fused<'_> {
     }
 
     /// The function of an input port: it goes from state to state, as [`Fused::run`] does, and runs a loop where it comes to one.
-    pub(super) fn of_states(&self, stream: StatesOfStream, step: FunctionId, building: &mut Building) -> Stream {
+    pub(super) fn of_states(&self, stream: StatesOfStream, all: &[FunctionId], building: &mut Building) -> Stream {
         let StatesOfStream { ends, states } = stream;
         let mut f = self.begin();
         let (from, n_from, to, n_to) = arrays(&mut f, ends);
@@ -142,7 +142,7 @@ impl Fused<'_> {
         }
         let state = Expr::read(context(fields.state), Type::U32);
         f.when(are_empty, |f| f.push(Stmt::Switch(state, cases, Vec::new())));
-        f.call(Some(next), step, vec![Argument::Reference(Place::variable(CONTEXT))]);
+        self.next_state(&mut f, next, all);
         let now = f.read(next);
         f.when(now.clone().at_least(Expr::u32(FAILED)), |f| {
             f.push(Stmt::Assign(context(fields.full), now.clone().equals(Expr::u32(FULL))));

@@ -218,6 +218,12 @@ fn by_number(text: &mut String, module: &Module, class: &str) {
     text.push_str(&function("std::size_t put(int port, std::span<const std::uint8_t> bytes)", &put, "0"));
     text.push_str(&function("bool put_word(int port, std::uint32_t word)", &put_word, "false"));
     text.push_str("\n    bool run() { return run(UINT64_MAX) == Status::idle; }\n");
+    let lacks_room = name(&module.function(module.interface.lacks_room).name);
+    let _ = write!(
+        text,
+        "\n    /// Whether it would go on if there were more room for output.\n    \
+         bool wants_room() {{ return {class}::{lacks_room}(whole_x); }}\n"
+    );
     text.push_str(&function("std::size_t get(int port, std::span<std::uint8_t> bytes)", &get, "0"));
     text.push_str(&function("std::optional<std::uint32_t> get_word(int port)", &get_word, "std::nullopt"));
     streams(text, module, class);

@@ -80,7 +80,8 @@ pub(super) fn operation(
     }
     text.push_str("\nprivate:\n");
     table(&mut text, spec, network);
-    let _ = write!(text, "\n    detail::Flow<{network_class}> flow_{{OPERATION}};\n}};\n\n}}  // namespace headrace\n");
+    let _ =
+        write!(text, "\n    detail::Flow<{network_class}, OPERATION> flow_{{}};\n}};\n\n}}  // namespace headrace\n");
     text
 }
 

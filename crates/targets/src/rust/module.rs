@@ -184,11 +184,13 @@ fn network_of_operation(module: &Module) -> String {
     }
     let [put, put_word, get, get_word] = arms;
     let stream = streams(module);
+    let lacks_room = name(&module.function(module.interface.lacks_room).name);
     format!(
         "impl crate::message::Network for Context {{\n    fn restart(&mut self) {{\n        Context::restart(self);\n    }}\n\n    \
          fn put(&mut self, port: usize, bytes: &[u8]) -> usize {{\n        match port {{\n{put}            _ => 0,\n        }}\n    }}\n\n    \
          fn put_word(&mut self, port: usize, word: u32) -> bool {{\n        match port {{\n{put_word}            _ => false,\n        }}\n    }}\n\n    \
          fn run(&mut self) -> bool {{\n        Context::run(self, u64::MAX) == Status::Idle\n    }}\n\n    \
+         fn wants_room(&mut self) -> bool {{\n        self::{lacks_room}(&mut self.0)\n    }}\n\n    \
          fn get(&mut self, port: usize, bytes: &mut [u8]) -> usize {{\n        match port {{\n{get}            _ => 0,\n        }}\n    }}\n\n    \
          fn get_word(&mut self, port: usize) -> Option<u32> {{\n        match port {{\n{get_word}            _ => None,\n        }}\n    }}\n{stream}}}\n"
     )

@@ -53,8 +53,9 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network) -> 
     }
     let _ = write!(
         text,
-        "}}\n\nimpl Flows for {own} {{\n    type Network = Context;\n\n    fn flow(&mut self) -> Flow<'_, Context> {{\n        \
-         Flow {{ operation: &OPERATION, network: &mut self.network, message: &mut self.message }}\n    }}\n}}\n\n\
+        "}}\n\nimpl Flows for {own} {{\n    type Network = Context;\n\n    const OPERATION: &'static Operation = &OPERATION;\n\n    \
+         fn flow(&mut self) -> Flow<'_, Self> {{\n        \
+         Flow {{ network: &mut self.network, message: &mut self.message }}\n    }}\n}}\n\n\
          #[cfg(feature = \"zeroize\")]\nimpl zeroize::ZeroizeOnDrop for {own} {{}}\n"
     );
     text
@@ -161,7 +162,7 @@ fn table(text: &mut String, spec: &OperationSpec, network: &Network) {
     }
     let _ = write!(
         text,
-        "\nstatic OPERATION: Operation = Operation {{\n    strings: [\n{strings}    ],\n    \
+        "\nconst OPERATION: Operation = Operation {{\n    strings: [\n{strings}    ],\n    \
          rekey: {},\n    decrypt: {},\n    reseed: {},\n    blocks: {},\n    verified: {},\n    most_words: {},\n    block_bytes: {},\n    decrypts: {},\n    \
          single_chunk: {},\n    withholds: {},\n}};\n",
         shown(operation.rekey),

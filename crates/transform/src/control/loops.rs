@@ -76,17 +76,22 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
         let cycle = &open[number];
         let merged = cuts.iter().find_map(|&(cut, _)| {
             let head = cycle[cut].0;
-            let through = |other: &Cycle| other.iter().position(|(state, _)| *state == head);
+            let through = |other: &Cycle, state: usize| other.iter().position(|(at, _)| *at == state);
             let others: Vec<(usize, Vec<&Way>)> = (0..open.len())
                 .filter(|&other| other != number && tokens(&open[other]) == tokens(cycle))
-                .filter_map(|other| through(&open[other]).map(|cut| (other, turned(&open[other], cut))))
+                .filter_map(|other| through(&open[other], head).map(|cut| (other, turned(&open[other], cut))))
                 .take(CYCLES)
                 .collect();
             let inner = turned(cycle, cut);
             let (numbers, mut others): (Vec<usize>, Vec<Vec<&Way>>) = others.into_iter().unzip();
-            // What moves no token and comes back, and then the cycle, is a longer cycle through its state.
-            let idle = idle.iter().filter_map(|idle| through(idle).map(|cut| turned(idle, cut)));
-            others.extend(idle.take(CYCLES).map(|idle| [idle, inner.clone()].concat()));
+            // What moves no token and comes back, on the way round the cycle, is a longer cycle through its state.
+            let longer = idle.iter().filter_map(|idle| {
+                (0..inner.len()).find_map(|at| {
+                    let round = turned(idle, through(idle, cycle[(cut + at) % cycle.len()].0)?);
+                    Some([&inner[..at], &round, &inner[at..]].concat())
+                })
+            });
+            others.extend(longer.take(CYCLES));
             if others.is_empty() || work > WORK {
                 return None;
             }

@@ -21,6 +21,8 @@ pub(in crate::c) struct ActorText {
     pub initializers: Vec<ActionFunctions>,
     pub actions: Vec<ActionFunctions>,
     pub schedulers: FxHashMap<Wiring, (String, bool)>,
+    /// The same by their text, without their names.
+    pub equal_schedulers: FxHashMap<String, (String, bool)>,
     pub scheduler_text: String,
     /// Names in that.
     pub scheduler_names: FxHashSet<Name>,
@@ -80,6 +82,7 @@ pub(in crate::c) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &
         initializers,
         actions,
         schedulers: FxHashMap::default(),
+        equal_schedulers: FxHashMap::default(),
         scheduler_text: String::new(),
         scheduler_names: FxHashSet::default(),
         scheduler_size: 0,

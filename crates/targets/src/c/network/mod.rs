@@ -22,6 +22,7 @@ use headrace_source::Diagnostic;
 pub use profile::is_profiled;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
+use std::collections::hash_map::Entry;
 
 /// Operands that are as long as what stands around a name in code of the scheduler: types, comments, checks, white space.
 const NAME: usize = 9;
@@ -164,13 +165,21 @@ pub fn print(
         let run = match text.schedulers.get(&wiring) {
             Some(run) => run.clone(),
             None => {
-                let name = names.fresh(&format!("{}_fire", text.prefix));
-                let printed = scheduler(&plans[actor_at], &name, &wiring, &text.initializers, &text.actions);
-                text.scheduler_text.push_str(&printed.text);
-                text.scheduler_names.extend(printed.body.names().cloned());
-                text.scheduler_size += printed.body.names().count();
-                text.schedulers.insert(wiring, (name.clone(), printed.stops));
-                (name, printed.stops)
+                let print = |name: &str| scheduler(&plans[actor_at], name, &wiring, &text.initializers, &text.actions);
+                // FIFOs may differ in what this actor does not ask for.
+                let run = match text.equal_schedulers.entry(print("").text) {
+                    Entry::Occupied(known) => known.get().clone(),
+                    Entry::Vacant(new) => {
+                        let name = names.fresh(&format!("{}_fire", text.prefix));
+                        let printed = print(&name);
+                        text.scheduler_text.push_str(&printed.text);
+                        text.scheduler_names.extend(printed.body.names().cloned());
+                        text.scheduler_size += printed.body.names().count();
+                        new.insert((name, printed.stops)).clone()
+                    }
+                };
+                text.schedulers.insert(wiring, run.clone());
+                run
             }
         };
         instance_runs.push(run);

@@ -122,6 +122,14 @@ const UNUSED: &str = "\
 /* What functions of states return when a state of another function comes. */
 #define HR_OTHER UINT32_MAX
 
+static inline bool hr_any(const size_t *of, size_t n) {
+    size_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        all |= of[i];
+    }
+    return all != 0;
+}
+
 ";
 
 /// What is seldom called is made small.

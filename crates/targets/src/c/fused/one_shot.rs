@@ -174,10 +174,7 @@ impl Writer<'_> {
         let listed = listed.join(" or ");
         let left = if self.behind.is_some() { " || s->left != 0" } else { "" };
         let (mut begin, mut over, mut end) = (String::new(), String::new(), String::new());
-        // Nothing waits at any port: one question about all of them.
-        let mut rests: Vec<String> = Vec::new();
         for (at, (ty, name, size)) in self.input_buffers().into_iter().enumerate() {
-            rests.push(format!("s->in_{name}_there"));
             let _ = write!(
                 begin,
                 "    const {ty} *w_in_{name} = (const {ty} *)w->in[{at}];\n    size_t w_in_{name}_there = w->n_in[{at}];\n"
@@ -189,7 +186,6 @@ impl Writer<'_> {
             );
         }
         for (at, (ty, name, size)) in self.output_buffers().into_iter().enumerate() {
-            rests.extend([format!("s->out_{name}_there"), format!("s->out_{name}_first")]);
             let _ = write!(
                 begin,
                 "    {ty} *w_out_{name} = w->out[{at}] != NULL ? ({ty} *)w->out[{at}] : s->out_{name}_buffer;\n    size_t w_out_{name}_room = w->out[{at}] != NULL ? w->n_out[{at}] : {size};\n"
@@ -199,7 +195,12 @@ impl Writer<'_> {
                 "    if (w->out[{at}] != NULL) {{\n        w->n_out[{at}] = w_out_{name}_room;\n    }} else {{\n        s->out_{name}_there = (uint32_t)({size} - w_out_{name}_room);\n    }}\n"
             );
         }
-        let rests = if rests.is_empty() { String::new() } else { format!(" || ({}) != 0", rests.join(" | ")) };
+        // Nothing waits at any port: one question about all of them.
+        let rests = if over.is_empty() && self.network.outputs.is_empty() {
+            String::new()
+        } else {
+            format!(" || hr_any(s->waiting, {})", self.n_waiting())
+        };
         format!(
             "/* A message for a network that rests in state {listed}, on the ways of most messages: a part of the function for whole
    messages. */

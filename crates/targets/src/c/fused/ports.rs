@@ -120,7 +120,7 @@ impl Writer<'_> {
     /// Windows first, then buffers: all that a message touches of a context lies in a few lines of the cache, which the
     /// message itself fills. The memory of the caller is that of one port of each direction.
     pub(super) fn port_fields(&self) -> String {
-        let (mut text, mut behind) = (String::new(), String::new());
+        let (mut text, mut waiting, mut behind) = (String::new(), String::new(), String::new());
         if self.network.inputs.iter().any(streams) {
             text.push_str("    const uint8_t *caller_in; /* what the caller has beyond a buffer */\n    size_t caller_in_there;\n    uint32_t caller_in_port;\n");
         }
@@ -128,15 +128,30 @@ impl Writer<'_> {
             text.push_str("    uint32_t caller_out_port;\n    uint8_t *caller_out; /* room of the caller */\n    size_t caller_out_room;\n");
         }
         for (ty, name, size) in self.input_buffers() {
-            let _ = write!(text, "    const {ty} *in_{name}; /* the window */\n    size_t in_{name}_there;\n");
+            let _ = writeln!(text, "    const {ty} *in_{name}; /* the window */");
+            let _ = writeln!(waiting, "    size_t in_{name}_there;");
             let _ = writeln!(behind, "    {ty} in_{name}_buffer[{size}];");
         }
         for (ty, name, size) in self.output_buffers() {
             let _ =
-                write!(text, "    uint32_t out_{name}_first; /* of the buffer */\n    uint32_t out_{name}_there;\n");
+                write!(waiting, "    uint32_t out_{name}_first; /* of the buffer */\n    uint32_t out_{name}_there;\n");
             let _ = writeln!(behind, "    {ty} out_{name}_buffer[{size}];");
         }
+        if !waiting.is_empty() {
+            // All at once, too: whether something waits anywhere.
+            let _ = write!(
+                text,
+                "    HEADRACE_EXTENSION union {{\n    HEADRACE_EXTENSION struct {{\n{waiting}    }};\n    size_t waiting[{}];\n    }};\n",
+                self.n_waiting()
+            );
+        }
         text + &behind
+    }
+
+    /// The number of elements of `waiting`, in C.
+    pub(super) fn n_waiting(&self) -> String {
+        let (inputs, outputs) = (self.network.inputs.len(), self.network.outputs.len());
+        format!("{inputs} + {outputs} * (8 / sizeof(size_t))")
     }
 
     pub(super) fn ports(&self) -> String {

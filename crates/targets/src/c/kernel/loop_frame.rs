@@ -8,7 +8,9 @@ use super::words::{Layout, WordLoop};
 use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Carried, Carry, Counter, Effect, Evidence, Loop, NodeId, Object, Op, TableId};
+use headrace_transform::kernel::{
+    Carried, Carry, Counter, Effect, Evidence, Loop, NodeId, Object, ObjectId, Op, TableId,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
@@ -318,18 +320,80 @@ pub(super) fn counted_at_once(body: &Loop, names: &dyn Names) -> String {
     text
 }
 
-/// Stores what other counters are after all iterations.
+/// Stores what other counters are after all iterations; bytes that lie side by side at once.
 pub(super) fn counter_ends(body: &Loop, names: &dyn Names) -> String {
     let mut text = String::new();
-    for one in &body.carried {
-        let Carry::Counter { counter, lo } = one.carry else { continue };
-        if element_of_its_own(body, counter).is_some() {
+    let mut parts: Vec<EndPart> = body.carried.iter().filter_map(|one| end_part(body, one)).collect();
+    parts.sort_unstable();
+    let mut rest = &parts[..];
+    while let Some(&EndPart { object, index, counter, lo }) = rest.first() {
+        let element = |index: usize| names.element(&body.objects[object.0 as usize], &index.to_string());
+        let width = body.objects[object.0 as usize].width;
+        let orders = [Order::BigEndian, Order::LittleEndian];
+        let (order, n) =
+            orders.map(|order| (order, order.run(rest))).into_iter().max_by_key(|run| run.1).unwrap_or_default();
+        if width == 8 && n > 1 {
+            let lowest = rest[..n].iter().map(|part| part.lo).min().unwrap_or(lo);
+            let (bits, to) = (8 * n, element(index));
+            let value = format!("end{counter}_ >> {lowest}");
+            let name = order.name();
+            let _ = match bits {
+                128 => writeln!(text, "  hr_put_{name}128(&{to}, {value});"),
+                _ => writeln!(text, "  hr_put_{name}{bits}(&{to}, (uint{bits}_t)({value}));"),
+            };
+            rest = &rest[n..];
             continue;
         }
-        let object = &body.objects[one.object.0 as usize];
-        let element = names.element(object, &one.index.to_string());
-        let ones = literal(mask(object.width), 128);
-        let _ = writeln!(text, "  {element} = ({})((end{counter}_ >> {lo}) & {ones});", element_type(object.width));
+        let ones = literal(mask(width), 128);
+        let _ = writeln!(text, "  {} = ({})((end{counter}_ >> {lo}) & {ones});", element(index), element_type(width));
+        rest = &rest[1..];
     }
     text
+}
+
+/// Where a part of a counter is stored, and its lowest bit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct EndPart {
+    object: ObjectId,
+    index: usize,
+    counter: usize,
+    lo: u32,
+}
+
+fn end_part(body: &Loop, one: &Carried) -> Option<EndPart> {
+    let Carry::Counter { counter, lo } = one.carry else { return None };
+    let apart = element_of_its_own(body, counter).is_none();
+    apart.then_some(EndPart { object: one.object, index: one.index, counter, lo })
+}
+
+/// The order of the bytes of a number.
+#[derive(Clone, Copy, Default)]
+enum Order {
+    #[default]
+    BigEndian,
+    LittleEndian,
+}
+
+impl Order {
+    /// In names of functions.
+    fn name(self) -> &'static str {
+        match self {
+            Order::BigEndian => "be",
+            Order::LittleEndian => "le",
+        }
+    }
+
+    /// How many of the first parts are bytes of a number in this order, as many as one store has: a power of two, at most 16.
+    fn run(self, parts: &[EndPart]) -> usize {
+        let follows = |pair: &[EndPart]| {
+            let lo = match self {
+                Order::BigEndian => pair[1].lo + 8 == pair[0].lo,
+                Order::LittleEndian => pair[0].lo + 8 == pair[1].lo,
+            };
+            let [one, next] = [pair[0], pair[1]];
+            one.object == next.object && one.counter == next.counter && one.index + 1 == next.index && lo
+        };
+        let n = 1 + parts.windows(2).take(15).take_while(|pair| follows(pair)).count();
+        1 << n.ilog2()
+    }
 }

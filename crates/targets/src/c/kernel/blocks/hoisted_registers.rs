@@ -31,8 +31,7 @@ impl Printer<'_> {
         let mut stores = String::new();
         for (&number, at) in &self.held {
             if let Block::Invariant(node) = self.plan.blocks[number] {
-                let register = once.register(node);
-                let _ = writeln!(stores, "  held_[{at}] = HR_SPREAD{bits}({register});");
+                let _ = writeln!(stores, "  held_[{at}] = {};", once.spread(node, bits));
             }
         }
         let (before, features) = once.finish()?;
@@ -63,7 +62,7 @@ impl Printer<'_> {
                 Block::Invariant(node) => {
                     let value = match self.held.get(&number) {
                         Some(at) => format!("held_[{at}]"),
-                        None => format!("HR_SPREAD{bits}({})", once.register(*node)),
+                        None => once.spread(*node, bits),
                     };
                     let _ = writeln!(registers, "  const HR_V{bits} r{number} = {value};");
                 }

@@ -119,13 +119,30 @@ impl<'a> Once<'a> {
                 self.features.extend(form.features.iter().cloned());
                 Some(format!("{}({})", form.intrinsic, taken.join(", ")))
             }
-            Op::Concat(parts) => self.elements(&parts),
+            Op::Concat(parts) => self.elements(&parts).map(|elements| elements.loaded()),
             _ => None,
         }
     }
 
+    /// A value in all lanes of a register of so many bits. What lies in memory is loaded there by one instruction, which
+    /// need not wait for a shuffle of one lane.
+    pub fn spread(&mut self, id: NodeId, bits: u32) -> String {
+        let elements = match self.plan.graph.op(id) {
+            Op::Concat(parts) if bits > 128 && !self.known.contains_key(&id) => self.elements(parts),
+            _ => None,
+        };
+        match elements {
+            Some(Elements { first, order: None }) => format!("HR_ALL{bits}(&{first})"),
+            Some(Elements { first, order: Some(order) }) => {
+                self.features.insert(if bits == 512 { "avx512bw" } else { "avx2" }.to_owned());
+                format!("_mm{bits}_shuffle_epi8(HR_ALL{bits}(&{first}), HR_SPREAD{bits}(_mm_set_epi8({order})))")
+            }
+            None => format!("HR_SPREAD{bits}({})", self.register(id)),
+        }
+    }
+
     /// Bytes of neighbouring elements of an object.
-    fn elements(&self, parts: &[NodeId]) -> Option<String> {
+    fn elements(&self, parts: &[NodeId]) -> Option<Elements> {
         let graph = &self.plan.graph;
         let mut places = Vec::new();
         let mut object = None;
@@ -152,13 +169,31 @@ impl<'a> Once<'a> {
         if !kept.persistent || end > kept.length || places.iter().any(|&place| place >= first + BYTES as u32) {
             return None;
         }
-        let element = self.names.element(kept, &(first / size).to_string());
-        let load = format!("HR_LOAD128(&{element})");
-        if places.iter().enumerate().all(|(at, &place)| place == first + at as u32) {
-            return Some(load);
+        let in_order = places.iter().enumerate().all(|(at, &place)| place == first + at as u32);
+        let order = || {
+            let from: Vec<String> = places.iter().rev().map(|place| (place - first).to_string()).collect();
+            from.join(", ")
+        };
+        Some(Elements { first: self.names.element(kept, &(first / size).to_string()), order: (!in_order).then(order) })
+    }
+}
+
+/// Sixteen bytes in memory.
+struct Elements {
+    /// The element that they begin with.
+    first: String,
+    /// Where each of them comes from, as `_mm_set_epi8` takes it; `None`: they lie in their order.
+    order: Option<String>,
+}
+
+impl Elements {
+    /// The expression for a register.
+    fn loaded(&self) -> String {
+        let load = format!("HR_LOAD128(&{})", self.first);
+        match &self.order {
+            None => load,
+            Some(order) => format!("_mm_shuffle_epi8({load}, _mm_set_epi8({order}))"),
         }
-        let order: Vec<String> = places.iter().rev().map(|place| (place - first).to_string()).collect();
-        Some(format!("_mm_shuffle_epi8({load}, _mm_set_epi8({}))", order.join(", ")))
     }
 }
 

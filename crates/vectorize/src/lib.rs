@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `blocks` | iterations that work on registers of 128 bits, a block of a cipher in each |
 //! | `carried_reads` | tokens of the iteration before that an iteration reads |
+//! | `packed_loads` | values put together of neighbouring bytes, as one load |
 //! | `products` | product recurrences: the plan of a product, groups |
 //! | `residues` | recurrences modulo a number: limbs |
 //! | `selection` | loops with the instructions of machines in the place of what these compute |
@@ -13,6 +14,7 @@
 
 pub mod blocks;
 pub mod carried_reads;
+pub mod packed_loads;
 pub mod products;
 pub mod residues;
 pub mod selection;

@@ -18,6 +18,7 @@ use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId, Op};
 use headrace_vectorize::NotApplicable;
 use headrace_vectorize::blocks::{BYTES, Block, Chain, Operand, Plan, WORDS};
+use headrace_vectorize::packed_loads::PackedLoad;
 use headrace_vectorize::selection::{MOST_NODES, instructions, selected};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -329,8 +330,13 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
             match block {
                 Block::Invariant(node) => {
-                    let narrow = self.narrow(*node)?;
-                    let wide = self.widened("fixed", narrow);
+                    let wide = match self.loaded(*node, self.bits)? {
+                        Some(wide) => wide,
+                        None => {
+                            let narrow = self.narrow(*node)?;
+                            self.widened("fixed", narrow)
+                        }
+                    };
                     self.fixed.insert(Fixed::Block(number), wide);
                 }
                 Block::Shuffle { bytes, .. } => _ = self.bytes("order", order(bytes)),
@@ -535,13 +541,19 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         if let Some(&known) = self.fixed.get(&key) {
             return known;
         }
-        let narrow = self.code.f.register(like, 128);
-        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        let [low, high] = [0, 8].map(|at| Expr::int(Type::U64, word(&bytes[at..at + 8])));
-        self.vector(VectorStmt::Set { to: narrow, low, high });
+        let narrow = self.narrow_bytes(like, &bytes);
         let wide = self.widened(like, narrow);
         self.fixed.insert(key, wide);
         wide
+    }
+
+    /// A register of these sixteen bytes.
+    fn narrow_bytes(&mut self, like: &str, bytes: &[u8]) -> VariableId {
+        let to = self.code.f.register(like, 128);
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let [low, high] = [0, 8].map(|at| Expr::int(Type::U64, word(&bytes[at..at + 8])));
+        self.vector(VectorStmt::Set { to, low, high });
+        to
     }
 
     /// A register of these words of 64 bits.
@@ -558,6 +570,10 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         if let Some(&known) = self.narrow.get(&id) {
             return Ok(known);
         }
+        if let Some(loaded) = self.loaded(id, 128)? {
+            self.narrow.insert(id, loaded);
+            return Ok(loaded);
+        }
         let to = self.code.f.register("key", 128);
         let graph = &self.plan.graph;
         match graph.op(id).clone() {
@@ -573,12 +589,6 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
                 }
                 self.instruction(description, 128, to, taken)?;
             }
-            Op::Concat(parts) => match self.elements(&parts) {
-                Some((place, first)) => {
-                    self.vector(VectorStmt::Load { to, place, index: Expr::u32(first) });
-                }
-                None => self.set(to, id)?,
-            },
             _ => self.set(to, id)?,
         }
         self.narrow.insert(id, to);
@@ -597,21 +607,20 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         Ok(())
     }
 
-    /// Where sixteen neighbouring bytes of an object lie.
-    fn elements(&self, parts: &[NodeId]) -> Option<(Place, u32)> {
-        let graph = &self.plan.graph;
-        let mut found = None;
-        for (at, &part) in parts.iter().rev().enumerate() {
-            let Op::Entry { object, index } = *graph.op(part) else { return None };
-            let index = graph.constant(index)?;
-            let (of, first) = *found.get_or_insert((object, index));
-            if graph.width(part) != 8 || of != object || index != first + at as u128 {
-                return None;
-            }
-        }
-        let (object, first) = found?;
-        let field = *self.fused.fields.objects.get(object.0 as usize)?;
-        (parts.len() == BYTES).then_some((self.code.field(field?), first as u32))
+    /// Sixteen neighbouring bytes of an object in each part of a register of so many bits, if a value is that.
+    fn loaded(&mut self, id: NodeId, bits: u32) -> Result<Option<VariableId>, NotApplicable> {
+        let Op::Concat(parts) = self.plan.graph.op(id) else { return Ok(None) };
+        let load = PackedLoad::of(&self.plan.graph, &self.plan.body.objects, parts);
+        let Some(PackedLoad { object, first, order }) = load else { return Ok(None) };
+        let Some(&Some(field)) = self.fused.fields.objects.get(object.0 as usize) else { return Ok(None) };
+        let (place, narrow) = (self.code.field(field), self.code.f.register("key", 128));
+        self.vector(VectorStmt::Load { to: narrow, place, index: Expr::u32(first as u32) });
+        let wide = if bits == 128 { narrow } else { self.widened("fixed", narrow) };
+        let Some(order) = order.map(|order| order.to_vec()) else { return Ok(Some(wide)) };
+        let order = if bits == self.bits { self.bytes("order", order) } else { self.narrow_bytes("order", &order) };
+        let to = self.code.f.register("fixed", bits);
+        self.code.of_registers("shuffle", bits, to, &[wide, order])?;
+        Ok(Some(to))
     }
 
     /// Registers that go from iteration to iteration.

@@ -12,6 +12,7 @@ use headrace_instructions::Description;
 use headrace_source::Span;
 use headrace_transform::kernel::{Effect, NodeId, Object, Op, TableId};
 use headrace_vectorize::blocks::{BYTES, Plan};
+use headrace_vectorize::packed_loads::PackedLoad;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -143,38 +144,14 @@ impl<'a> Once<'a> {
 
     /// Bytes of neighbouring elements of an object.
     fn elements(&self, parts: &[NodeId]) -> Option<Elements> {
-        let graph = &self.plan.graph;
-        let mut places = Vec::new();
-        let mut object = None;
-        for &part in parts.iter().rev() {
-            let width = graph.width(part);
-            let (element, lo) = match *graph.op(part) {
-                Op::Extract(from, lo) => (from, lo),
-                _ => (part, 0),
-            };
-            let Op::Entry { object: from, index } = *graph.op(element) else { return None };
-            let size = graph.width(element) / 8;
-            let in_bytes =
-                [8, 16, 32, 64].contains(&graph.width(element)) && width.is_multiple_of(8) && lo.is_multiple_of(8);
-            if !in_bytes || *object.get_or_insert((from, size)) != (from, size) {
-                return None;
-            }
-            let index = u32::try_from(graph.constant(index)?).ok()?;
-            places.extend((0..width / 8).map(|i| index * size + lo / 8 + i));
-        }
-        let (object, size) = object?;
-        let kept = &self.plan.body.objects[object.0 as usize];
-        let first = places.iter().min()? / size * size;
-        let end = (first as usize + BYTES).div_ceil(size as usize);
-        if !kept.persistent || end > kept.length || places.iter().any(|&place| place >= first + BYTES as u32) {
-            return None;
-        }
-        let in_order = places.iter().enumerate().all(|(at, &place)| place == first + at as u32);
-        let order = || {
-            let from: Vec<String> = places.iter().rev().map(|place| (place - first).to_string()).collect();
+        let objects = &self.plan.body.objects;
+        let PackedLoad { object, first, order } = PackedLoad::of(&self.plan.graph, objects, parts)?;
+        let first = self.names.element(&objects[object.0 as usize], &first.to_string());
+        let highest_first = |order: [u8; BYTES]| {
+            let from: Vec<String> = order.iter().rev().map(u8::to_string).collect();
             from.join(", ")
         };
-        Some(Elements { first: self.names.element(kept, &(first / size).to_string()), order: (!in_order).then(order) })
+        Some(Elements { first, order: order.map(highest_first) })
     }
 }
 

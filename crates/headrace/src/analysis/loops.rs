@@ -70,7 +70,7 @@ fn tokens(counts: &[u64], ports: &[headrace_ir::Port]) -> Vec<String> {
 fn ways(text: &mut String, said: &str, ways: &[PrintedVariant]) {
     for way in ways {
         let needs = if way.features.is_empty() { "everywhere".to_owned() } else { way.features.join(" ") };
-        let _ = writeln!(text, "    {said}{}: {needs}", way.name);
+        let _ = writeln!(text, "    {said}{}, {:.1} cycles by estimate: {needs}", way.name, way.cycles);
         for evidence in &way.evidence {
             let _ = writeln!(text, "      {evidence}");
         }

@@ -6,6 +6,11 @@
 //! Jain (1994) for all that is in front of it, from the first operation to the last (Langevin and Cerny 1996).
 
 use crate::cyclic::{Dependence, Problem};
+use std::collections::BTreeSet;
+
+/// Iterations that are looked at as one, and operations of which.
+const UNROLLED: usize = 3;
+const MOST_UNROLLED: usize = 1500;
 
 /// Circles that are looked at, and operations on them squared, at most: a bound is not worth more time.
 const MOST_CIRCLES: usize = 4;
@@ -15,6 +20,35 @@ impl Problem {
     /// No interval is shorter: values come back so late when units are busy with what they are made of. At least 1, and not
     /// less than circles of one iteration ask for in [`Problem::rec_mii`].
     pub fn rec_mii_of_units(&self) -> usize {
+        let least = self.bound_of_circles_and_units();
+        // Where several values go on, what waits for one of them comes before all of the iteration after that.
+        let n_ends =
+            self.dependences.iter().filter(|one| one.distance > 0).map(|one| one.from).collect::<BTreeSet<_>>();
+        match n_ends.len() > 1 && self.operations.len() <= MOST_UNROLLED {
+            true => least.max(self.unrolled(UNROLLED).bound_of_circles_and_units().div_ceil(UNROLLED)),
+            false => least,
+        }
+    }
+
+    /// So many iterations as one.
+    fn unrolled(&self, n: usize) -> Problem {
+        let size = self.operations.len();
+        let of = |at: usize| {
+            self.dependences.iter().map(move |one| Dependence {
+                from: at * size + one.from,
+                to: (at + one.distance) % n * size + one.to,
+                distance: (at + one.distance) / n,
+                ..*one
+            })
+        };
+        Problem {
+            units: self.units.clone(),
+            operations: (0..n).flat_map(|_| self.operations.iter().cloned()).collect(),
+            dependences: (0..n).flat_map(of).collect(),
+        }
+    }
+
+    fn bound_of_circles_and_units(&self) -> usize {
         let (incoming, outgoing) = (self.incoming(), self.outgoing());
         let order = self.topological();
         // Circles through what goes to the next iteration, the longest first.
@@ -157,6 +191,21 @@ mod tests {
         assert_eq!((problem.res_mii(), problem.rec_mii()), (40, 22));
         // A round: 2 cycles to the first look-up, 9 more of them, and 3 to what takes the last.
         assert_eq!(problem.rec_mii_of_units(), 4 * (2 + 9 + 3) + 2);
+    }
+
+    #[test]
+    fn values_that_go_on_side_by_side_wait_for_all_that_is_done_with_each() {
+        // Two values, each of which is made of twenty operations on both.
+        let mut problem = Problem { units: vec![1, 1000], ..Problem::default() };
+        let wait = |from, to, latency, distance| Dependence { from, to, latency, distance, is_value: true };
+        problem.operations =
+            (0..42).map(|at| Operation { unit: Some(usize::from(at >= 40)), busy: 1, also: vec![] }).collect();
+        for at in 0..40 {
+            problem.dependences.extend([wait(40 + at % 2, at, 1, 1), wait(at, 40, 5, 0), wait(at, 41, 5, 0)]);
+        }
+        assert_eq!((problem.res_mii(), problem.rec_mii()), (40, 6));
+        let bound = problem.rec_mii_of_units();
+        assert!((41..=46).contains(&bound), "{bound}");
     }
 
     #[test]

@@ -77,13 +77,16 @@ impl Work {
 
 /// Computations in the order in which they are printed: each with the value that it defines, its kinds and its operands.
 #[derive(Debug, Default)]
-pub(super) struct Trace {
-    steps: Vec<(u64, Vec<(&'static str, f64)>, Vec<u64>)>,
+pub(super) struct Trace<'k> {
+    steps: Vec<Step<'k>>,
 }
 
-impl Trace {
+/// A value, what it is made by, and what of.
+type Step<'k> = (u64, Vec<(&'k str, f64)>, Vec<u64>);
+
+impl<'k> Trace<'k> {
     /// A value made of others by some operations; none where it is there from the beginning.
-    pub fn value(&mut self, value: u64, operations: Vec<(&'static str, f64)>, operands: impl IntoIterator<Item = u64>) {
+    pub fn value(&mut self, value: u64, operations: Vec<(&'k str, f64)>, operands: impl IntoIterator<Item = u64>) {
         self.steps.push((value, operations, operands.into_iter().collect()));
     }
 
@@ -91,7 +94,7 @@ impl Trace {
     pub fn work(&self, registers: usize, weight: impl Fn(&str) -> f64) -> Work {
         let mut work = Work::default();
         let mut ends: FxHashMap<u64, (f64, Vec<f64>)> = FxHashMap::default();
-        let mut kinds: Vec<&'static str> = Vec::new();
+        let mut kinds: Vec<&'k str> = Vec::new();
         let mut longest: (f64, Vec<f64>) = (0.0, Vec::new());
         for (value, operations, operands) in &self.steps {
             let before = operands.iter().filter_map(|operand| ends.get(operand)).max_by(|a, b| a.0.total_cmp(&b.0));
@@ -186,7 +189,10 @@ mod tests {
         trace.value(9, vec![(LOGIC, 1.0)], [6, 7]);
         trace.value(10, vec![(PERMUTE, 2.0)], [8, 9]);
         let wide = trace.work(8, usual_weight);
-        assert_eq!(wide.operations, BTreeMap::from([("add".into(), 4.0), ("logic".into(), 2.0), ("permute".into(), 2.0)]));
+        assert_eq!(
+            wide.operations,
+            BTreeMap::from([("add".into(), 4.0), ("logic".into(), 2.0), ("permute".into(), 2.0)])
+        );
         assert_eq!(wide.chain, BTreeMap::from([("add".into(), 1.0), ("logic".into(), 1.0), ("permute".into(), 2.0)]));
         let narrow = trace.work(3, usual_weight);
         assert!(narrow.operations.get("load").is_some_and(|loads| *loads >= 1.0), "{narrow:?}");

@@ -3,7 +3,7 @@
 //! A platform of kind `array` (`headrace_platform`). The fields here are the keys of its file; each number stands there with
 //! its source.
 
-use headrace_platform::{Figure, File, Kind, Wrong};
+use headrace_platform::{Figure, File, Kind, Wrong, find};
 use serde::{Deserialize, Serialize};
 
 /// An array of small processors.
@@ -62,9 +62,9 @@ pub struct Core {
     pub data_words: Figure<u32>,
     /// Links that it can take words from, chosen when it is configured.
     pub input_ports: Figure<u32>,
-    /// Registers that hold addresses.
+    /// Registers that hold addresses; without any, no program looks anything up in a table.
     pub pointers: Figure<u32>,
-    /// Generators of sequences of addresses.
+    /// Generators of sequences of addresses; without any, programs are taken that do without.
     pub address_generators: Figure<u32>,
 }
 
@@ -216,7 +216,8 @@ impl Machine {
                 format!("it is a {}, and networks are mapped to arrays here", head.kind),
             ));
         }
-        let machine = Self { name: file.name.clone(), ..file.parse()? };
+        let machine =
+            Self { name: file.name.clone(), ..file.parse().map_err(|wrong| with_all_that_lacks(file, wrong))? };
         let wrong = |problem: String| Err(Wrong::new(&file.path, problem));
         let (grid, core) = (&machine.grid, &machine.core);
         if u64::from(*grid.cores) > u64::from(*grid.columns) * u64::from(*grid.rows) || *grid.cores == 0 {
@@ -248,9 +249,51 @@ impl Machine {
         for (key, value, most) in
             [("core.pointers", *core.pointers, 16), ("core.address_generators", *core.address_generators, 16)]
         {
-            if value == 0 || value > most {
-                return wrong(format!("`{key}` is {value}; it must be from 1 to {most}"));
+            if value > most {
+                return wrong(format!("`{key}` is {value}; it must be from 0 to {most}"));
             }
+        }
+        let (latency, link, clock) = (&machine.latency, &machine.link, &machine.clock);
+        for (key, value) in [
+            ("latency.result", *latency.result),
+            ("latency.data_memory", *latency.data_memory),
+            ("latency.pointer", *latency.pointer),
+            ("latency.flag", *latency.flag),
+        ] {
+            if !(1..=64).contains(&value) {
+                return wrong(format!(
+                    "`{key}` is {value}; the next instruction is 1 cycle behind, and 64 are the most"
+                ));
+            }
+        }
+        for (key, value) in [
+            ("latency.repeat_setup", *latency.repeat_setup),
+            ("latency.jump", *latency.jump),
+            ("latency.generator_setup", *latency.generator_setup),
+            ("link.near_latency", *link.near_latency),
+            ("link.long_latency", *link.long_latency),
+            ("link.long_latency_per_tile", *link.long_latency_per_tile),
+            ("clock.restart", *clock.restart),
+        ] {
+            if value > 10_000 {
+                return wrong(format!("`{key}` is {value}; 10000 cycles are the most"));
+            }
+        }
+        let points =
+            clock.point.iter().flat_map(|point| [("clock.point.volts", *point.volts), ("clock.point.mhz", *point.mhz)]);
+        let power = &machine.power;
+        let measures = [
+            ("clock.energy_exponent", *clock.energy_exponent),
+            ("power.active_mw", *power.active_mw),
+            ("power.stall_mw", *power.stall_mw),
+            ("power.leakage_mw", *power.leakage_mw),
+            ("power.near_mw", *power.near_mw),
+            ("power.long_mw_per_tile", *power.long_mw_per_tile),
+        ];
+        if let Some((key, value)) =
+            measures.into_iter().chain(points).find(|(_, value)| !(value.is_finite() && *value >= 0.0))
+        {
+            return wrong(format!("`{key}` is {value}; it must be a number that is not below 0"));
         }
         let positive = [
             ("clock.mhz", *machine.clock.mhz),
@@ -262,4 +305,21 @@ impl Machine {
         }
         Ok(machine)
     }
+}
+
+/// What is wrong, with all other keys that are not there: those that every array has are those of one that is known.
+fn with_all_that_lacks(file: &File, mut wrong: Wrong) -> Wrong {
+    if wrong.problem.contains("missing field")
+        && let Ok(whole) = find("kilocore")
+        && let lacks = file.lacks(whole)
+        && !lacks.is_empty()
+    {
+        wrong.problem = format!(
+            "{}; of the keys that an array has there are none of: {}. docs/array.md says what each is, `headrace list platforms \
+             --json` has them of arrays that are known",
+            wrong.problem,
+            lacks.join(", ")
+        );
+    }
+    wrong
 }

@@ -467,24 +467,30 @@ pub fn build(
     })
 }
 
+/// The tables that a processor looks something up in.
+pub fn tables(design: &Design, core: &crate::design::Core) -> BTreeSet<u32> {
+    let tasks = &design.tasks;
+    let nodes = core.tasks.iter().flat_map(|task| tasks.body(&tasks.tasks[task.index()]));
+    let of = |id: Id| match tasks.values.node(id).op {
+        Op::Table(table) => Some(table),
+        _ => None,
+    };
+    nodes.filter_map(of).collect()
+}
+
 /// Words that the data memory of a processor must have whatever its program is: of tables, and of what is known when it is
 /// loaded (a key, say).
 fn kept(design: &Design, core: &crate::design::Core, bits: u32) -> (usize, usize) {
     let tasks = &design.tasks;
-    let (mut tables, mut known): (BTreeSet<u32>, BTreeSet<Id>) = Default::default();
+    let mut known: BTreeSet<Id> = BTreeSet::new();
     for task in &core.tasks {
-        let task = &tasks.tasks[task.index()];
-        for id in tasks.body(task) {
-            let node = tasks.values.node(id);
-            if let Op::Table(table) = node.op {
-                tables.insert(table);
-            }
-            known.extend(node.args.iter().filter(|arg| tasks.parameters.contains(arg)));
+        for id in tasks.body(&tasks.tasks[task.index()]) {
+            known.extend(tasks.values.node(id).args.iter().filter(|arg| tasks.parameters.contains(arg)));
         }
     }
     // As densely as can be: how measured programs keep it, nobody says.
     let known = known.iter().map(|&id| tasks.values.width(id).0 as usize).sum::<usize>().div_ceil(bits as usize);
-    (table_words(&tasks.values, &tables, bits), known)
+    (table_words(&tasks.values, &tables(design, core), bits), known)
 }
 
 impl Maker<'_> {

@@ -18,9 +18,25 @@ fn every_file_is_a_mapping() {
 
 #[test]
 fn every_array_is_a_machine() {
-    for name in ["asap2", "kilocore"] {
+    for name in ["asap2", "kilocore", "raw"] {
         Machine::read(find(name).expect("it is there")).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
+}
+
+#[test]
+fn what_a_machine_lacks_is_said_at_once() {
+    let said = |text: &str| Machine::read(&File::new("mine.toml", text)).expect_err("it is wrong").to_string();
+    let whole = find("kilocore").expect("it is there").text.clone();
+    let less: String = whole
+        .lines()
+        .filter(|line| !line.starts_with("restart") && !line.starts_with("depth"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let lacks = said(&less);
+    assert!(lacks.contains("there are none of: clock.restart, fifo.depth."), "{lacks}");
+    let bare = said(&whole.replace("depth = { value = 32,", "depth = 32 # {"));
+    assert!(bare.contains("expected a value with where it comes from: `{ value = …"), "{bare}");
+    let many = said(&whole.replace("pointers = { value = 4,", "pointers = { value = 17,"));
+    assert!(many.contains("it must be from 0 to 16"), "{many}");
 }
 
 #[test]

@@ -150,6 +150,33 @@ fn measurements_are_what_the_results_say() {
     }
 }
 
+/// Who describes an array has but its page: that has every key of its file and no other.
+#[test]
+fn every_key_of_an_array_is_explained() {
+    let listed = Command::new(env!("CARGO_BIN_EXE_headrace")).args(["list", "platforms", "--json"]).output();
+    let listed: serde_json::Value = serde_json::from_slice(&listed.expect("it runs").stdout).expect("it is JSON");
+    let row = listed.as_array().expect("it is a list").iter().find(|row| row["name"] == "asap2").expect("it is there");
+    fn keys(value: &serde_json::Value, before: &str, all: &mut BTreeSet<String>) {
+        match value {
+            serde_json::Value::Object(inner) if !inner.contains_key("value") => {
+                let join = |key: &str| if before.is_empty() { key.to_owned() } else { format!("{before}.{key}") };
+                inner.iter().for_each(|(key, value)| keys(value, &join(key), all));
+            }
+            serde_json::Value::Array(several) => several.iter().for_each(|one| keys(one, before, all)),
+            _ => _ = all.insert(before.to_owned()),
+        }
+    }
+    let mut there = BTreeSet::new();
+    keys(&row["details"], "", &mut there);
+    // That follows from the name of the file.
+    there.remove("name");
+    let text = read("docs/array.md");
+    let section = text.split("\n## ").find(|section| section.starts_with("An array\n")).expect("it is there");
+    let explained: BTreeSet<String> =
+        section.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_owned())).collect();
+    assert_eq!(explained, there, "the keys that docs/array.md explains, and those of `asap2`");
+}
+
 /// What documents show of the library stands there.
 #[test]
 fn excerpts_are_of_the_files_that_are_named() {

@@ -16,7 +16,7 @@ pub struct Figure<T> {
 pub type Text = Figure<String>;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a value with where it comes from: `{ value = …, source = \"…\" }`")]
 struct Unchecked<T> {
     value: T,
     source: String,

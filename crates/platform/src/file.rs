@@ -5,6 +5,7 @@
 use crate::Wrong;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -84,6 +85,18 @@ impl File {
         self.parse()
     }
 
+    /// Keys that stand in another file of the same kind and not in this one, with the tables that they are in, sorted: `a.b`.
+    ///
+    /// Of tables that may stand several times (`[[a.b]]`) the name is one key. What is no TOML lacks nothing.
+    pub fn lacks(&self, other: &File) -> Vec<String> {
+        let keys = |file: &File| toml::from_str(&file.text).map(|table| keys_of(&table)).unwrap_or_default();
+        let own: BTreeSet<String> = keys(self);
+        match own.is_empty() {
+            true => Vec::new(),
+            false => keys(other).difference(&own).cloned().collect(),
+        }
+    }
+
     /// A problem at a place of the file, in bytes from its beginning.
     pub fn wrong(&self, place: Range<usize>, problem: impl Into<String>) -> Wrong {
         let before = self.text.get(..place.start).unwrap_or(&self.text);
@@ -97,6 +110,17 @@ impl File {
     pub fn wrong_at(&self, mention: &Mention, problem: impl Into<String>) -> Wrong {
         self.wrong(mention.span(), problem)
     }
+}
+
+/// Keys of a table with those of tables in it; a figure with its source is one.
+pub fn keys_of(table: &toml::Table) -> BTreeSet<String> {
+    let of = |(key, value): (&String, &toml::Value)| match value {
+        toml::Value::Table(inner) if !inner.contains_key("value") => {
+            keys_of(inner).into_iter().map(|below| format!("{key}.{below}")).collect()
+        }
+        _ => vec![key.clone()],
+    };
+    table.iter().flat_map(of).collect()
 }
 
 /// The platforms that the program comes with, by name.

@@ -27,5 +27,5 @@ mod file;
 mod wrong;
 
 pub use figure::{Figure, Text};
-pub use file::{File, Head, Kind, Mention, built_in, find};
+pub use file::{File, Head, Kind, Mention, built_in, find, keys_of};
 pub use wrong::Wrong;

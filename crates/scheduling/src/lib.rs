@@ -10,6 +10,7 @@
 //! | `pressure` | how many values an order holds at once; an order that follows chains to their ends |
 //! | `spills` | a search for an order that puts few values aside where registers are few |
 //! | `cyclic` | loops on machines with several kinds of units; schedules in which iterations overlap, bounds on them, verified |
+//! | `recurrences` | a bound on the interval of loops whose recurrences wait for units |
 //! | `modulo` | iterative modulo scheduling |
 //! | `list_units` | list scheduling for several kinds of units, one iteration after the other |
 //! | `sink` | values moved down to their first readers, where less is held then |
@@ -20,6 +21,7 @@ pub mod list_units;
 pub mod modulo;
 pub mod pressure;
 pub mod problem;
+mod recurrences;
 pub mod sink;
 pub mod spills;
 

@@ -185,7 +185,9 @@ pub fn ways(body: &Loop, machine: &Machine, channels: bool) -> Result<Vec<Way>, 
 fn bounds(placed: &Placed, machine: &Machine) -> Result<(Vec<usize>, usize), NoForm> {
     let selected = kernel::select(placed, machine, &Default::default())?;
     let problem = kernel::problem(&selected.ops, machine, false);
-    Ok((problem.bounds_of_units(), problem.rec_mii()))
+    let units = problem.bounds_of_units();
+    let rec_mii = kernel::bound_of_recurrences(&problem);
+    Ok((units, rec_mii))
 }
 
 /// Of the bound of the next way, what is not worth compiling it for.

@@ -323,6 +323,13 @@ pub fn problem(ops: &[KernelOp], machine: &Machine, spreads: bool) -> Problem {
     Problem { units, operations: ops.iter().enumerate().map(operation).collect(), dependences }
 }
 
+/// The bound of recurrences on the interval; where it may be near that of units, of both together.
+pub fn bound_of_recurrences(problem: &Problem) -> usize {
+    let rec_mii = problem.rec_mii();
+    // Circles of which units do all in passing wait for their own operations alone.
+    if 4 * rec_mii > problem.res_mii() { rec_mii.max(problem.rec_mii_of_units()) } else { rec_mii }
+}
+
 /// What sets a bound on the interval: a kind of unit, or the ports of its files.
 pub fn name_of_bound(machine: &Machine, at: usize) -> String {
     let names: Vec<&String> = machine.unit.keys().collect();
@@ -377,7 +384,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let latencies: Vec<usize> = selected.ops.iter().map(|op| op.latency).collect();
         let plain = list_units::one_after_the_other(&problem, &latencies);
         let overhead = *machine.control.loop_overhead;
-        let (res_mii, rec_mii) = (problem.res_mii(), problem.rec_mii());
+        let (res_mii, rec_mii) = (problem.res_mii(), bound_of_recurrences(&problem));
         let (least, bounds) = bound.get_or_insert_with(|| (res_mii, problem.bounds_of_units())).clone();
         let schedule = match scheduling {
             Scheduling::List => Schedule { ii: plain.ii + overhead, ..plain },

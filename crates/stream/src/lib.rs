@@ -14,6 +14,7 @@
 //! | `trial` | kernels held to their loops on random tokens |
 //! | `program` | strips that are loaded, worked on and stored |
 //! | `suits` | the checking model |
+//! | `processor` | the same for processors that execute out of order |
 //! | `simulate` | kernels, cycle by cycle, with their values |
 
 pub mod choose;
@@ -22,6 +23,7 @@ pub mod legalize;
 pub mod machine;
 pub mod merge_tables;
 pub mod place;
+pub mod processor;
 pub mod program;
 pub mod registers;
 pub mod simulate;

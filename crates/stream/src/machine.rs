@@ -36,6 +36,34 @@ pub struct Machine {
     pub memory: Memory,
     /// What starts kernels and streams.
     pub control: Control,
+    /// Where clusters are lanes of a processor's vectors: how it executes operations of any kind, out of order.
+    pub processor: Option<Processor>,
+}
+
+/// What executes operations of loops out of order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Processor {
+    /// The family that the processor says it is (`cpuid`, as `/proc/cpuinfo` has it).
+    pub family: Figure<u32>,
+    /// Operations of all kinds that begin in a cycle at most.
+    pub issued: Figure<f64>,
+    /// Operations that it looks ahead.
+    pub window: Figure<f64>,
+    /// Cycles from the beginning of each kind of operation to its result.
+    pub latency: Figure<BTreeMap<String, f64>>,
+    /// Pipes by what listings call them. An operation may need several kinds: those that few pipes do keep one of all busy, too.
+    pub pipe: BTreeMap<String, Pipe>,
+}
+
+/// A kind of pipe.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pipe {
+    /// How many there are.
+    pub count: Figure<f64>,
+    /// Cycles that each kind of operation keeps one of them busy.
+    pub busy: Figure<BTreeMap<String, f64>>,
 }
 
 /// A kind of unit.
@@ -181,6 +209,14 @@ impl Machine {
                 if machine.unit.values().filter(|other| other.latency.contains_key(op)).count() > 1 {
                     return wrong(format!("two kinds of units have `{op}`; an operation has one"));
                 }
+            }
+        }
+        if let Some(processor) = &machine.processor {
+            let pipes = processor.pipe.values();
+            let figures = [processor.issued.value, processor.window.value].into_iter().chain(pipes.map(|pipe| pipe.count.value));
+            let times = processor.latency.values().chain(processor.pipe.values().flat_map(|pipe| pipe.busy.values()));
+            if !(figures.into_iter().all(|it| it.is_finite() && it > 0.0) && times.into_iter().all(|it| it.is_finite() && *it >= 0.0)) {
+                return wrong("`processor.issued`, `window` and counts of pipes must be more than 0, times not less".into());
             }
         }
         let needs = [

@@ -4,13 +4,13 @@
 //! after the other a loop in software. What differs from turn to turn (the words of a key, say) lies in memory in the order in
 //! which it is needed, and an address generator goes through it. Which way is taken is decided by cycles, among those that fit.
 
-use super::lower::{Group, Kind, Lowered, Word};
+use super::lower::{Group, Kind, Lowered, Room, Word};
 use super::schedule::{Issue, Operand, Part, Past, schedule};
 use super::{Code, Instruction, OUTSIDE, Opcode, Source, Target};
 use crate::design::{Design, Source as From};
 use crate::machine::Machine;
 use crate::mapping::Problem;
-use crate::program::{Arrivals, Links, Orders};
+use crate::program::{Arrivals, Links, Orders, tables};
 use crate::simulate::{OutsideWord, Program, Setup};
 use crate::tasks::{self, Wire};
 use crate::values::{Id, Op, TaskId};
@@ -166,15 +166,22 @@ fn built(
     let mut all = Vec::new();
     for (at, core) in design.cores.iter().enumerate() {
         let forms = form.map_or_else(|| forms_of(design, core, &orders), |form| vec![form]);
-        let forms = [false, true].into_iter().flat_map(|lean| forms.iter().map(move |&form| (form, lean)));
+        let mut rooms = vec![Room::Packed, Room::Least];
+        let elements: usize = tables(design, core).iter().map(|&table| design.tasks.values.table(table).len()).sum();
+        if (1..=*machine.core.data_words as usize).contains(&elements) {
+            rooms.insert(0, Room::Whole);
+        }
+        let forms = rooms.iter().flat_map(|&room| forms.iter().map(move |&form| (form, room)));
         let mut best: Option<(Generated, Sent)> = None;
         let mut why = None;
-        for (form, lean) in forms {
-            // The order that takes less memory only where the faster one does not fit.
-            if lean && best.is_some() {
+        let mut known = rooms[0];
+        for (form, room) in forms {
+            // What takes less memory only where the faster does not fit.
+            if room != known && best.is_some() {
                 break;
             }
-            match Maker::new(design, at, &homes, &orders, &links, parameters).program(machine, form, lean) {
+            known = room;
+            match Maker::new(design, at, &homes, &orders, &links, parameters).program(machine, form, room) {
                 Ok(made) => {
                     let cycles = |it: &Generated| it.cycles.0 + it.cycles.1;
                     if best.as_ref().is_none_or(|(known, _)| cycles(&made.0) < cycles(known)) {
@@ -254,7 +261,7 @@ pub fn program_of(
     let orders = Orders::of(design, &|_| true, &patient);
     let links = Links::of(design, machine, &orders, None);
     let homes = design.homes();
-    let made = Maker::new(design, core, &homes, &orders, &links, parameters).program(machine, form, false);
+    let made = Maker::new(design, core, &homes, &orders, &links, parameters).program(machine, form, Room::Packed);
     made.map(|(made, _)| made).map_err(|(_, why)| Problem::of(&design.cores[core].name, &why))
 }
 
@@ -425,10 +432,10 @@ impl<'d> Maker<'d> {
 
     /// The program in a form, with the words that come from outside; why not, with the number of words that it would take.
     #[allow(clippy::type_complexity)]
-    fn program(mut self, machine: &Machine, form: Form, lean: bool) -> Result<(Generated, Sent), (usize, String)> {
+    fn program(mut self, machine: &Machine, form: Form, room: Room) -> Result<(Generated, Sent), (usize, String)> {
         let fail = |why: String| (usize::MAX, why);
         let mut lowered = Lowered::new(*machine.core.word_bits);
-        lowered.lean = lean;
+        lowered.room = room;
         // Blocks of each task, and whether a task needs a word that another on this processor gives.
         let mut turns: Vec<Vec<Block>> = Vec::new();
         for (task, message) in self.design.cores[self.core].turns(self.design.in_flight) {
@@ -447,13 +454,21 @@ impl<'d> Maker<'d> {
             });
         }
         let mut writer = Writer::new(&lowered, machine, &turns);
-        writer.lean = lean;
+        writer.lean = room == Room::Least;
         writer.stores = matches!(form, Form::Rolled | Form::Repeated);
         match form {
             Form::Endless => writer.endless(&turns).map_err(fail)?,
             _ => writer.all(&turns, matches!(form, Form::Looped | Form::Rolled)).map_err(fail)?,
         }
         let (instructions, cycles, memory, runs) = writer.finish()?;
+        let generators = instructions.iter().filter_map(|it| match it {
+            Instruction::Generate { generator, .. } => Some(u32::from(*generator) + 1),
+            _ => None,
+        });
+        let (needs, has) = (generators.max().unwrap_or(0), *machine.core.address_generators);
+        if needs > has {
+            return Err(fail(format!("its program takes {needs} address generators, of {has}")));
+        }
         // By number.
         let mut outputs = vec![0; self.numbers.len()];
         self.numbers.iter().for_each(|(&link, &number)| outputs[number as usize] = link as u32);

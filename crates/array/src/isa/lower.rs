@@ -85,6 +85,17 @@ pub fn table_words(values: &Values, tables: &BTreeSet<u32>, bits: u32) -> usize 
     lowered.memory.len()
 }
 
+/// How tables are kept in data memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// An element a word: looking up takes the fewest instructions.
+    Whole,
+    /// Elements packed as powers of two allow.
+    Packed,
+    /// In as few words as can be, even if looking up takes longer.
+    Least,
+}
+
 /// Words and instructions of a processor.
 #[derive(Clone, Debug)]
 pub struct Lowered {
@@ -100,8 +111,8 @@ pub struct Lowered {
     pub memory: Vec<u64>,
     /// Values of parameters.
     pub parameters: Vec<u64>,
-    /// Whether tables are kept in as few words as can be, even if looking up takes longer.
-    pub lean: bool,
+    /// How tables are kept.
+    pub room: Room,
     tables: HashMap<u32, Packed>,
     same: HashMap<(Opcode, Word, Word), Word>,
     /// How words of this part were made, as far as one instruction made them.
@@ -118,7 +129,7 @@ impl Lowered {
             known: HashMap::new(),
             memory: Vec::new(),
             parameters: Vec::new(),
-            lean: false,
+            room: Room::Packed,
             tables: HashMap::new(),
             same: HashMap::new(),
             made: HashMap::new(),
@@ -568,8 +579,8 @@ impl Lowered {
         let bits = |join: fn(u128, u128) -> u128| elements.iter().map(|it| *it as u128).reduce(join).unwrap_or(0);
         let (any, all) = (bits(|a, b| a | b), bits(|a, b| a & b));
         let dense_bits = (any & !all).count_ones().max(1).next_power_of_two();
-        let spread =
-            (self.lean && !signed && dense_bits <= self.bits && dense_bits < element_bits).then_some((any & !all, all));
+        let spread = (self.room == Room::Least && !signed && dense_bits <= self.bits && dense_bits < element_bits)
+            .then_some((any & !all, all));
         let (elements, element_bits, wide): (Vec<i128>, u32, u32) = match spread {
             Some((differ, _)) => {
                 let dense = elements.iter().map(|&element| gathered(element as u128, differ) as i128);
@@ -578,7 +589,7 @@ impl Lowered {
             None => (elements.to_vec(), element_bits, wide),
         };
         let packed = match self.bits.checked_div(element_bits) {
-            Some(per_word @ 2..) => {
+            Some(per_word @ 2..) if self.room != Room::Whole => {
                 for chunk in elements.chunks(per_word as usize) {
                     let put = |word: u64, (at, element): (usize, &i128)| {
                         word | (*element as u64) << (at as u32 * element_bits)

@@ -33,28 +33,6 @@ pub fn of_operation(spec: &OperationSpec, network: &Network) -> Found {
     Found { loops, hindrances, is_scheduled }
 }
 
-/// What an operation takes in C on a processor of x86-64 that has all instructions that loops are printed for, as the cost model of
-/// the target has it: the way that is taken, and its cycles a byte; `many` for many messages at once.
-pub fn estimate(network: &Network, found: &Found, many: bool) -> Option<(String, f64)> {
-    let bytes = |one: &PrintedLoop| {
-        let of_port = |(tokens, port): (&u64, &headrace_ir::Port)| *tokens as f64 * f64::from(port.ty.width()) / 8.0;
-        let taken = one.consumes.iter().zip(&network.inputs).map(of_port).fold(0.0, f64::max);
-        // What takes nothing is counted by what it gives.
-        if taken > 0.0 { taken } else { one.produces.iter().zip(&network.outputs).map(of_port).fold(0.0, f64::max) }
-    };
-    let mut best: Option<(String, f64)> = None;
-    for one in found.loops.iter().filter(|one| bytes(one) > 0.0) {
-        let ways = if many { &one.many } else { &one.ways };
-        for way in ways.iter().filter(|way| !way.features.iter().any(|feature| feature == "aarch64")) {
-            let cycles = way.cycles / bytes(one);
-            if best.as_ref().is_none_or(|(_, known)| cycles < *known) {
-                best = Some((way.name.clone(), cycles));
-            }
-        }
-    }
-    best
-}
-
 /// The file, the line and the column of a hindrance.
 fn place<'a>(sources: &'a SourceMap, hindrance: &Hindrance) -> Option<(&'a str, usize, usize)> {
     let span = hindrance.span?;
@@ -70,7 +48,7 @@ fn tokens(counts: &[u64], ports: &[headrace_ir::Port]) -> Vec<String> {
 fn ways(text: &mut String, said: &str, ways: &[PrintedVariant]) {
     for way in ways {
         let needs = if way.features.is_empty() { "everywhere".to_owned() } else { way.features.join(" ") };
-        let _ = writeln!(text, "    {said}{}: {needs}", way.name);
+        let _ = writeln!(text, "    {said}{}, {:.1} cycles by estimate: {needs}", way.name, way.cycles);
         for evidence in &way.evidence {
             let _ = writeln!(text, "      {evidence}");
         }
@@ -108,7 +86,14 @@ pub fn json(network: &Network, sources: &SourceMap, found: &Found) -> (Value, Va
             .iter()
             .map(|one| json!({ "kind": one.kind(), "what": one.what(), "text": one.to_string() }))
             .collect();
-        json!({ "name": way.name, "features": way.features, "evidence": evidence })
+        let work = json!({
+            "operations": way.work.operations,
+            "chain": way.work.chain,
+            "iterations": way.work.group,
+            "one_after_the_other": way.work.is_carried,
+        });
+        let cycles = way.cycles;
+        json!({ "name": way.name, "features": way.features, "estimated_cycles": cycles, "work": work, "evidence": evidence })
     };
     let ports = |counts: &[u64], ports: &[headrace_ir::Port]| -> Value {
         let used = counts.iter().zip(ports).filter(|(count, _)| **count > 0);

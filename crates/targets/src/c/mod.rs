@@ -33,7 +33,7 @@ mod text;
 pub(crate) mod toolchain;
 mod usual;
 
-pub use fused::{PrintedLoop, PrintedVariant};
+pub use fused::{OnTrial, PrintedLoop, PrintedVariant, on_trial};
 pub use network::is_profiled;
 pub use project::Dialect;
 

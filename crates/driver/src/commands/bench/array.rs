@@ -66,6 +66,8 @@ struct Longer {
     mapping: String,
     cycles: f64,
     cores: f64,
+    /// Why processors are not as many as by the rule.
+    why: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -768,7 +770,9 @@ impl Bench<'_> {
             let (outcome, n) = (&both.0.outcome, both.0.design.cores.len() as f64);
             let cycles = Line::new(&it.name, Some(it.cycles), outcome.cycles_per_message, Some(0.05));
             lines.push(cycles.note(format!("{} known answers, {} random blocks", both.0.n_answers, both.0.n_messages)));
-            let cores = Line::new(format!("{}: processors", it.name), Some(it.cores), n, Some(0.0));
+            let asked = it.why.is_none().then_some(0.0);
+            let cores = Line::new(format!("{}: processors", it.name), Some(it.cores), n, asked);
+            let cores = it.why.iter().fold(cores, |line, why| line.note(why));
             lines.push(if n > has { cores.note("more than there are") } else { cores });
         }
         Ok(experiment(
@@ -776,7 +780,7 @@ impl Bench<'_> {
             "keys of 192 and 256 bits: cycles a block, beside what the paper's rules give",
             lines,
             &[
-                "With online keys the rule is that looped designs need no more processors. Unrolled ones with online keys are not mapped: four round keys of 192 bits and one of 256 have no word that is substituted, so that they need fewer processors than two a round. Full parallelism has no place for online keys of 192 bits: 165 processors by the rule.",
+                "With online keys the rule is that looped designs need no more processors, unrolled ones two a round. Full parallelism with online keys of more than 128 bits takes more processors than there are.",
             ],
         ))
     }

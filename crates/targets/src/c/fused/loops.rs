@@ -8,10 +8,11 @@ use super::merge_functions::{Unit, Units, parameters, pointers};
 use super::multi_buffer::{ManyLoop, ManyLoops, ManyWays};
 use super::outlined_transitions::{ARM, X86};
 use super::parallel_for::Divided;
+use super::report::{OnTrial, PrintedVariant};
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
     self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, Needs, ON_TRIAL, Renamed, Shared, Strategy,
-    Support, TabulatedFunction, Trials, machine, trial,
+    Support, TabulatedFunction, Trials, machine, trial, trial_of_many,
 };
 use headrace_transform::kernel::{Loop, Object, ObjectId};
 use headrace_transform::passes::canonical_form::Canonical;
@@ -334,6 +335,23 @@ pub(super) fn stitched(split: &SplitLoop, bits: u32, outside: Outside) -> Option
     }
     blocks.function = blocks.function.shown_by(selected.evidence.iter().cloned());
     Some(blocks)
+}
+
+/// The ways to run a loop on x86-64, each in a program that times it alone; `many`: for many messages at once.
+pub fn on_trial(body: &Loop, many: bool) -> Vec<OnTrial> {
+    if many {
+        let selected = selected(body);
+        let selected = selected.as_ref().map(|selected| &selected.body);
+        let (_, ways) = kernel::many(body, selected, instructions(), f64::INFINITY, &ON_TRIAL);
+        return ways.iter().map(|way| OnTrial::of_many(way, trial_of_many(body, way))).collect();
+    }
+    let outside = Outside { base: "f", state: ON_TRIAL.state, names: ON_TRIAL.names };
+    let of = |way: Variant| OnTrial {
+        source: trial(body, &way.function, &way.needs),
+        variant: PrintedVariant::new(&way.function, &way.way, way.needs.features(), 1),
+        messages: 1,
+    };
+    ways(body, false, outside).into_iter().map(of).collect()
 }
 
 /// Puts what trials say in the place of estimates. What cannot be tried here keeps its estimate, as far off as that of

@@ -67,7 +67,8 @@ mod suspension_points;
 mod template;
 mod tiers;
 
-pub use report::{PrintedLoop, PrintedVariant};
+pub use loops::on_trial;
+pub use report::{OnTrial, PrintedLoop, PrintedVariant};
 
 use self::bodies::Short;
 use self::folded::On;

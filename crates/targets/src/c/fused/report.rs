@@ -2,7 +2,8 @@
 //! it runs, and why it is right.
 
 use super::loops::{Loops, ON_ARM, PrintedUnit, Variant};
-use crate::c::kernel::CFunction;
+use crate::c::kernel::work::Work;
+use crate::c::kernel::{CFunction, Many};
 use headrace_transform::kernel::Evidence;
 
 /// A loop of an automaton as it was printed.
@@ -33,16 +34,40 @@ pub struct PrintedVariant {
     pub evidence: Vec<Evidence>,
     /// Cycles of an iteration, of each message where there are several, as the cost model has them: good for comparing.
     pub cycles: f64,
+    /// What an iteration has to do by kind of operation, of each message where there are several.
+    pub work: Work,
+}
+
+/// A way to run a loop that stands alone: a program that says how long it takes.
+#[derive(Clone, Debug)]
+pub struct OnTrial {
+    /// The way.
+    pub variant: PrintedVariant,
+    /// The program: [`crate::c::kernel::trial`] has what it returns, for each message where there are several.
+    pub source: String,
+    /// Messages that it is for.
+    pub messages: usize,
 }
 
 impl PrintedVariant {
-    fn new(function: &CFunction, way: &str, features: &[String], messages: usize) -> PrintedVariant {
+    pub(super) fn new(function: &CFunction, way: &str, features: &[String], messages: usize) -> PrintedVariant {
         PrintedVariant {
             name: way.to_owned(),
             features: features.to_vec(),
             evidence: function.evidence.clone(),
             cycles: function.cycles / messages.max(1) as f64,
+            work: match messages {
+                0 | 1 => function.work.clone(),
+                _ => function.work.clone().of_group(messages as f64),
+            },
         }
+    }
+}
+
+impl OnTrial {
+    pub(super) fn of_many(way: &Many, source: String) -> OnTrial {
+        let variant = PrintedVariant::new(&way.function, &way.way, way.needs.features(), way.lanes);
+        OnTrial { variant, source, messages: way.lanes }
     }
 }
 

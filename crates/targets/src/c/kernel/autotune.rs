@@ -6,6 +6,7 @@
 
 use super::loop_frame::CFunction;
 use super::machine::Needs;
+use super::messages::Many;
 use super::prelude::prelude;
 use super::scalar::{element_type, tables};
 use super::{LoopNames, Names};
@@ -58,7 +59,16 @@ fn iterations_of(body: &Loop) -> u64 {
 /// A source text whose `double headrace_trial(void)` returns the nanoseconds of an iteration, the least of many runs;
 /// -1 where a processor does not have what it needs. The function has been printed with [`ON_TRIAL`].
 pub fn trial(body: &Loop, printed: &CFunction, needs: &Needs) -> String {
-    let (n_iterations, supported) = (iterations_of(body), needs.condition());
+    program(body, printed, needs, 1)
+}
+
+/// The same of a loop for many messages at once: the nanoseconds of an iteration of one of them.
+pub fn trial_of_many(body: &Loop, many: &Many) -> String {
+    program(body, &many.function, &many.needs, many.lanes)
+}
+
+fn program(body: &Loop, printed: &CFunction, needs: &Needs, messages: usize) -> String {
+    let (n_iterations, supported) = (iterations_of(body).div_ceil(messages as u64), needs.condition());
     let mut text = format!("#define _POSIX_C_SOURCE 199309L\n#include <time.h>\n{}", prelude());
     printed.support.iter().for_each(|needed| text.push_str(needed.text()));
     text.push_str("struct s {\n");
@@ -69,9 +79,8 @@ pub fn trial(body: &Loop, printed: &CFunction, needs: &Needs) -> String {
     text.push_str("    int unused;\n};\n");
     text.push_str(&tables(&body.graph, &body.roots(), &Alone(0)));
     text.push_str(&printed.text);
-    text.push_str("\nstatic struct s on_trial;\n");
+    let _ = writeln!(text, "\nstatic struct s on_trial[{messages}];");
     let function = &printed.name;
-    let mut arguments = String::from("&on_trial");
     let mut fill = String::new();
     let mut filled = |array: &str, n: u64, width: u32| {
         // A linear congruential generator modulo 2^64 (Knuth's MMIX constants); its upper bits are the arbitrary ones.
@@ -83,17 +92,41 @@ pub fn trial(body: &Loop, printed: &CFunction, needs: &Needs) -> String {
         );
     };
     for object in &body.objects {
-        filled(&format!("on_trial.{}", object.name), object.length as u64, object.width);
+        for message in 0..messages {
+            filled(&format!("on_trial[{message}].{}", object.name), object.length as u64, object.width);
+        }
     }
-    for (port, &(tokens, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-        let _ = writeln!(text, "static {} in{port}[{}];", element_type(width), tokens * n_iterations);
-        let _ = write!(arguments, ", in{port}");
-        filled(&format!("in{port}"), tokens * n_iterations, width);
+    let mut arguments = vec![if messages > 1 { "states" } else { "on_trial" }.to_owned()];
+    let mut pointers = String::new();
+    if messages > 1 {
+        let _ = write!(
+            pointers,
+            "    struct s *states[{messages}];\n    for (size_t i = 0; i < {messages}; i++) states[i] = &on_trial[i];\n"
+        );
     }
-    for (port, &(tokens, width)) in body.produces.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-        let _ = writeln!(text, "static {} out{port}[{}];", element_type(width), tokens * n_iterations);
-        let _ = write!(arguments, ", out{port}");
+    for (letter, ports) in [("in", &body.consumes), ("out", &body.produces)] {
+        for (port, &(tokens, width)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+            let (ty, name, n) = (element_type(width), format!("{letter}{port}"), tokens * n_iterations);
+            let _ = writeln!(text, "static {ty} {name}[{messages}][{n}];");
+            if letter == "in" {
+                (0..messages).for_each(|message| filled(&format!("{name}[{message}]"), n, width));
+            }
+            if messages == 1 {
+                arguments.push(format!("{name}[0]"));
+                continue;
+            }
+            let constant = if letter == "in" { "const " } else { "" };
+            let _ = write!(
+                pointers,
+                "    {constant}{ty} *of_{name}[{messages}];\n    for (size_t i = 0; i < {messages}; i++) of_{name}[i] = {name}[i];\n"
+            );
+            arguments.push(format!("of_{name}"));
+        }
     }
+    if messages > 1 {
+        arguments.push(messages.to_string());
+    }
+    let arguments = arguments.join(", ");
     let _ = write!(
         text,
         "static double now(void)
@@ -109,14 +142,14 @@ double headrace_trial(void)
     if (!({supported}))
         return -1;
     uint64_t arbitrary = 1;
-{fill}    double best = 1e300, start = now();
+{fill}{pointers}    double best = 1e300, start = now();
     for (int run = 0; run < 2000 && now() - start < 4e7; run++) {{
         double began = now();
         {function}({arguments}, iterations);
         double took = now() - began;
         best = took < best ? took : best;
     }}
-    return best / (double)iterations;
+    return best / (double)iterations / {messages};
 }}
 "
     );

@@ -5,21 +5,41 @@
 //! of 64 by 64 bits are transposed in every lane; iteration `k * n_lanes + j` is bit `k` of lane `j`. What is mixed
 //! into an output word as it came in is mixed in after the way back, and need not be transposed at all.
 
-use super::bits::{Bits, Outside, Source};
-use super::lanes::{constants, mixed_into};
+use super::bits::{Bits, Outside, Part, Source};
+use super::lanes::{self, constants, mixed_into};
 use super::loop_frame::{CFunction, LoopNames, OPERATION, Support, frame};
 use super::machine::{Machine, attribute};
 use super::outlined_circuit::{Rolled, place_of_word};
 use super::translation_validation::{bits_agree, of_circuits};
 use super::vectors::{Mixed, behind, gate_text, load_words, store_words, transposition, vector_support};
 use super::words::{Late, Layout, NotApplicable, WordLoop};
+use super::work::{self, Trace, Work};
 use headrace_boolean::circuit::registers::for_registers;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Loop, NodeId, Op};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const LANE: u32 = 64;
+
+/// Pairs of vectors that a transposition of 64 by 64 bits swaps: in each of six steps half of them.
+const SWAPS: f64 = 192.0;
+
+/// Operations of words that a call takes.
+const CALL: f64 = 6.0;
+
+/// What a circuit has to do with so many registers.
+fn of_circuit(circuit: &Circuit, registers: usize) -> Work {
+    let mut trace = Trace::default();
+    for (at, gate) in circuit.gates().iter().enumerate() {
+        let kinds = if matches!(gate, Gate::Constant(_)) { Vec::new() } else { vec![(work::LOGIC, 1.0)] };
+        let operands: Vec<u64> = gate.operands().map(|operand| operand.index() as u64).collect();
+        trace.value((circuit.n_inputs() + at) as u64, kinds, operands);
+    }
+    // Circuits are wide: what waits longest is not what they wait for.
+    Work { chain: BTreeMap::new(), ..trace.work(registers, work::usual_weight) }
+}
 
 /// Prints a loop with one bit for each iteration.
 ///
@@ -96,7 +116,8 @@ impl Printer<'_> {
         let cycles = self.cycles() / f64::from(bits);
         let (name, evidence) = (self.names.function.to_owned(), of_circuits(self.bits));
         let size = self.size();
-        Ok(CFunction { name, support, text, cycles, size, evidence })
+        let work = self.work().of_group(f64::from(bits));
+        Ok(CFunction { name, support, text, cycles, size, evidence, work })
     }
 
     /// Cycles of a group, estimated: gates, and the way in and out.
@@ -127,6 +148,53 @@ impl Printer<'_> {
         let used = layouts.filter(|(port, _)| read.iter().any(|one| one.0 as usize == *port)).map(|(_, layout)| layout);
         let moved: u64 = used.chain(&self.words.outputs).map(|layout| layout.words(LANE)).sum();
         self.machine.costs.bitsliced(gates, moved)
+    }
+
+    /// What a group has to do: gates, values that find no register, calls, and the way in and out.
+    fn work(&self) -> Work {
+        let registers = lanes::registers(self.machine);
+        let mut work = of_circuit(&self.bits.circuit, registers);
+        let of_tables: BTreeMap<_, Work> =
+            self.bits.tables.iter().map(|(part, circuit)| (part.clone(), of_circuit(circuit, registers))).collect();
+        let mut call = |part: &Part, numbers: usize, mixed: usize| {
+            let circuit = &self.bits.tables[part];
+            work.add_all(&of_tables[part], 1.0);
+            work.add(work::LOAD, circuit.n_inputs() as f64);
+            work.add(work::LOGIC, mixed as f64);
+            work.add(work::STORE, circuit.outputs().len() as f64);
+            work.add(work::WORD_LOAD, numbers as f64);
+            work.add(work::WORD, CALL);
+        };
+        match self.rolled {
+            None => self.bits.calls.iter().for_each(|one| call(&one.table, 0, 0)),
+            Some(rolled) => {
+                for &kind in &rolled.calls {
+                    let kind = &rolled.kinds[kind];
+                    let reads = kind.inputs.iter().chain(&kind.mixed);
+                    let mixed =
+                        reads.filter(|read| read.mask).count() + kind.mixed.iter().filter(|read| read.vector).count();
+                    call(&kind.table, kind.n_numbers(), mixed);
+                }
+            }
+        }
+        let read = self.words.read();
+        let layouts = self.words.inputs.iter().enumerate();
+        let used = layouts.filter(|(port, _)| read.iter().any(|one| one.0 as usize == *port)).map(|(_, layout)| layout);
+        let rows = used
+            .map(|layout| (layout, work::LOAD))
+            .chain(self.words.outputs.iter().map(|layout| (layout, work::STORE)));
+        for (layout, moves) in rows {
+            let n = layout.words(LANE) as f64;
+            let groups = f64::from(LANE);
+            work.add(moves, groups * n);
+            work.add(work::PERMUTE, groups * n * n.max(1.0).log2());
+            // Each array of vectors is written, taken to registers twice, and stored.
+            work.add(work::SHIFT, n * SWAPS * 2.0);
+            work.add(work::LOGIC, n * SWAPS * 2.0);
+            work.add(work::LOAD, n * groups * 2.0);
+            work.add(work::STORE, n * groups * 2.0);
+        }
+        work
     }
 
     /// A function for a table that stays outside of the circuit.

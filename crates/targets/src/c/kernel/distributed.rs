@@ -83,6 +83,7 @@ pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<
     text.push_str("  }\n}\n");
     let (cycles, size) = (ahead.cycles + rest.cycles, ahead.size + rest.size);
     let support = ahead.support.iter().chain(&rest.support).cloned().collect();
-    let function = CFunction { name: names.function.to_owned(), text, support, cycles, size, ..ahead };
+    let work = ahead.work.before(1.0, &rest.work);
+    let function = CFunction { name: names.function.to_owned(), text, support, cycles, size, work, ..ahead };
     Ok(function.shown_by(rest.evidence).shown_by(EVIDENCE.iter().cloned()))
 }

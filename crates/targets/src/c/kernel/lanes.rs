@@ -5,6 +5,7 @@
 //! odd ones apart, as often as the number of words halves. Vector types of gcc and clang are used, and instructions by
 //! name where compilers do not find them.
 
+mod counted;
 mod interleave;
 mod look_ups;
 mod multi_buffer;
@@ -16,6 +17,7 @@ mod shuffled;
 mod statements;
 mod ternary;
 
+pub(super) use counted::{registers, registers_of};
 pub(super) use multi_buffer::many_lanes;
 
 use self::interleave::TOGETHER;
@@ -28,6 +30,7 @@ use super::rows::Rows;
 use super::translation_validation::LANES;
 use super::vectors::{Mixed, behind, lie_together, load_words, store_words, vector_support};
 use super::words::{Late, Layout, NotApplicable, WordLoop};
+use super::work::Trace;
 use super::{Names, Outside};
 use headrace_boolean::nibble_tables::NibbleTables;
 use headrace_transform::kernel::graph::mask;
@@ -184,6 +187,8 @@ struct Printer<'a> {
     text: String,
     /// While values are computed, the statements for them, which may be put into another order.
     computed: Computed,
+    /// The same as operations that are counted.
+    trace: Trace<'static>,
     /// Sums, and numbers that are added, that compilers take as they are.
     kept: FxHashSet<NodeId>,
     /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was
@@ -223,6 +228,7 @@ impl<'a> Printer<'a> {
             support,
             text,
             computed,
+            trace: Trace::default(),
             kept,
             is_deep,
         };
@@ -305,7 +311,8 @@ impl<'a> Printer<'a> {
         let name = self.names.function.to_owned();
         let moved: u64 = words.inputs.iter().chain(&words.outputs).map(|layout| layout.words(lane)).sum();
         let size = OPERATION * (self.reachable().len() + moved as usize) * n_together as usize;
-        Ok(CFunction { name, support: self.support, text, cycles, size, evidence: LANES.to_vec() })
+        let work = self.work(words.inputs.len(), words.outputs.len(), f64::from(group_iterations));
+        Ok(CFunction { name, support: self.support, text, cycles, size, evidence: LANES.to_vec(), work })
     }
 
     /// Statements for what vectors and tokens need of what no iteration changes, behind those of tables.
@@ -356,11 +363,13 @@ impl<'a> Printer<'a> {
             if ternary.holds(id) {
                 if let Some(signal) = ternary.output(id) {
                     let name = self.gate(&ternary, signal, &mut gates);
+                    self.count_output(id, signal, ternary.source(signal).ok());
                     self.vectors.insert(id, name);
                 }
                 continue;
             }
             let text = self.node(id)?;
+            self.count_node(id);
             let text = if self.kept.contains(&id) { self.kept(&text) } else { text };
             let operands: Vec<String> =
                 self.reads(id).iter().filter_map(|operand| self.vectors.get(operand).cloned()).collect();

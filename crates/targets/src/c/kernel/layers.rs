@@ -8,6 +8,7 @@
 use super::loop_frame::{CFunction, LoopNames, OPERATION, Support, counter_bounds, counter_ends, head};
 use super::machine::Machine;
 use super::words::NotApplicable;
+use super::work::Work;
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_boolean::matrix::BitMatrix;
 use headrace_machines::cost_model::Layers;
@@ -100,7 +101,15 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     text.push_str(&counter_ends(body, names.names));
     text.push_str("}\n");
     let support = vec![Support::of_all(SUPPORT)];
-    Ok(CFunction { name: names.function.to_owned(), support, text, cycles, size, evidence: EVIDENCE.to_vec() })
+    Ok(CFunction {
+        name: names.function.to_owned(),
+        support,
+        text,
+        cycles,
+        size,
+        evidence: EVIDENCE.to_vec(),
+        work: Work::default(),
+    })
 }
 
 /// Looking up.

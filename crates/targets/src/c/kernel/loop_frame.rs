@@ -5,6 +5,7 @@ use super::expression::{Expressions, literal};
 use super::machine::{Machine, attribute};
 use super::scalar::{element_type, statements};
 use super::words::{Layout, WordLoop};
+use super::work::Work;
 use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::graph::mask;
@@ -59,6 +60,8 @@ pub struct CFunction {
     pub size: usize,
     /// Why it does what the loop means, beside what tests of the whole say.
     pub evidence: Vec<Evidence>,
+    /// What it has to do by kind of operation; empty where nobody counted.
+    pub work: Work,
 }
 
 impl CFunction {

@@ -36,6 +36,7 @@
 //! | `renamed` | names of a loop that is made of another |
 //! | `advance_counters` | what iterations leave that are not run here |
 //! | `work_items` | one work item of a device for each iteration |
+//! | `work` | operations of printed loops, counted by kind |
 //! | `prelude` | what the printed text expects above it |
 
 mod advance_counters;
@@ -75,10 +76,11 @@ mod tabulated;
 mod translation_validation;
 mod vectors;
 mod words;
+pub mod work;
 mod work_items;
 
 pub use advance_counters::{skipped, touched};
-pub use autotune::{Alone, ON_TRIAL, Trials, trial};
+pub use autotune::{Alone, ON_TRIAL, Trials, trial, trial_of_many};
 pub use bitslice::bitslice;
 pub use blocks::{Blocks, blocks, blocks_with_held};
 pub use extract_reductions::with_sums;

@@ -17,6 +17,7 @@ use super::loop_frame::{
 use super::machine::{Machine, attribute};
 use super::scalar::element_type;
 use super::words::NotApplicable;
+use super::work::Work;
 use headrace_transform::kernel::{Carried, Carry, Evidence, Loop, ObjectId};
 use headrace_transform::passes::modular_recurrence::{self, DRAWS, ModularRecurrence, modular_recurrence};
 use headrace_vectorize::residues::{LEAST_BLOCKS, LIMB as WIDE_LIMB, suits};
@@ -103,7 +104,9 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     text.push_str(&delay_ends(body, names.names));
     text.push_str("}\n");
     let cycles = of_block.value * recurrence.blocks as f64;
-    Ok(CFunction { name: names.function.to_owned(), support, text, cycles, size: SIZE, evidence: EVIDENCE.to_vec() })
+    let evidence = EVIDENCE.to_vec();
+    let work = Work::default();
+    Ok(CFunction { name: names.function.to_owned(), support, text, cycles, size: SIZE, evidence, work })
 }
 
 /// A function that stands above those that call it.

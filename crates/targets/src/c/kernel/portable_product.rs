@@ -13,6 +13,7 @@ use super::machine::usual_costs;
 use super::recurrence::{BYTES, EVIDENCE, blocks_of, element, halves, iterations, objects_of, size_of};
 use super::scalar::element_type;
 use super::words::NotApplicable;
+use super::work::Work;
 use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
 use headrace_transform::kernel::Loop;
 use headrace_transform::passes::distribute_recurrence::{Added, ElementByte, SplitLoop};
@@ -210,6 +211,7 @@ pub fn portable_product(split: &SplitLoop, names: &LoopNames) -> Result<CFunctio
         cycles: cycles(&plan),
         size: length(&plan),
         evidence: EVIDENCE.to_vec(),
+        work: Work::default(),
     })
 }
 

@@ -16,6 +16,7 @@ use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::stitched;
 use super::words::NotApplicable;
+use super::work::Work;
 use headrace_boolean::bilinear::carryless::{Half, Op, Plan, Program};
 use headrace_transform::kernel::{Evidence, Loop, Object, ObjectId};
 use headrace_transform::passes::distribute_recurrence::{Added, ElementByte, Recurrence, SplitLoop, Tokens};
@@ -299,7 +300,8 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     let cycles = usual_costs().products(plan.multiply.n_multiplications(), 128);
     let (name, evidence) = (function.to_owned(), EVIDENCE.to_vec());
     let size = size_of(&plan);
-    Ok((CFunction { name, support: vec![Support::of_all(support(128))], text, cycles, size, evidence }, features))
+    let (support, work) = (vec![Support::of_all(support(128))], Work::default());
+    Ok((CFunction { name, support, text, cycles, size, evidence, work }, features))
 }
 
 /// An element of which a byte is a part, and its width.

@@ -8,9 +8,10 @@
 use super::loop_frame::{CFunction, LoopNames, head};
 use super::machine::usual_costs;
 use super::scalar::{as_element, element_type, statements, statements_in_order};
+use super::work::{self, Trace, Work};
 use super::{Names, Outside};
 use headrace_source::Span;
-use headrace_transform::kernel::{self, Effect, Evidence, Loop, Object, TableId};
+use headrace_transform::kernel::{self, Effect, Evidence, Loop, NodeId, Object, Op, TableId};
 use headrace_transform::passes::coalesce_token_loads::{self, TokenWords, coalesce_token_loads};
 use headrace_transform::passes::pass::BlockRef;
 use headrace_transform::passes::peel_first_iteration::{self, Settled, peel_first_iteration};
@@ -35,9 +36,10 @@ pub fn sequential(body: &Loop, names: &LoopNames) -> CFunction {
     let own = if whole.size > UNROLLED { "HR_SCALAR " } else { "" };
     // Two of them must not be long, either.
     let apart = if 2 * whole.size <= UNROLLED { peeled(body, names) } else { None };
-    let Block { text: block, cycles, size } = apart.unwrap_or(whole);
+    let Block { text: block, cycles, size, work } = apart.unwrap_or(whole);
+    let work = Work { is_carried: !body.is_independent(), ..work.of_group(1.0) };
     let text = format!("{own}{}{block}}}\n", head(body, None, names));
-    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles, size, evidence: vec![TESTED] }
+    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles, size, evidence: vec![TESTED], work }
 }
 
 /// Statements of the first iteration, of the others, and of what is stored behind these, where the others need less; and
@@ -57,7 +59,7 @@ fn peeled(body: &Loop, names: &LoopNames) -> Option<Block> {
         "  if (iterations == 0) return;\n  {{\n{}  }}\n  if (iterations == 1) return;\n  {{\n{}  }}\n{behind}",
         first.text, rest.text
     );
-    Some(Block { text, cycles: rest.cycles, size })
+    Some(Block { text, cycles: rest.cycles, size, work: rest.work })
 }
 
 /// Statements that run iterations.
@@ -67,6 +69,8 @@ pub(super) struct Block {
     pub cycles: f64,
     /// How long it is.
     pub size: usize,
+    /// What an iteration has to do.
+    pub work: Work,
 }
 
 /// Statements that do as many iterations as an expression says and leave pointers behind them, and estimated cycles of
@@ -105,8 +109,46 @@ pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &st
         text.push_str(&store(kept, body, names));
     }
     let printing = Outside { graph: &graph, objects: &objects, names: &outside, stored: FxHashSet::default() };
-    let operations: usize = Effect::needed(&effects, &graph).into_iter().map(|id| printing.reads(id).len()).sum();
-    Block { text, cycles: usual_costs().scalar(operations), size }
+    let needed = Effect::needed(&effects, &graph);
+    let operations: usize = needed.iter().map(|&id| printing.reads(id).len()).sum();
+    let work = work_of_words(body, &needed, &printing);
+    Block { text, cycles: usual_costs().scalar(operations), size, work }
+}
+
+/// Bits of words in which tokens go out.
+const WORD_BITS: u64 = 64;
+
+/// Registers of words that compilers have for values.
+const WORD_REGISTERS: usize = 14;
+
+/// What an iteration in words has to do: tokens go in and out by words.
+fn work_of_words(body: &Loop, needed: &[NodeId], printing: &Outside) -> Work {
+    let graph = printing.graph;
+    let is_token = |id: &NodeId| matches!(graph.op(*id), Op::Input { .. });
+    let mut trace = Trace::default();
+    for &id in needed {
+        let reads = printing.reads(id);
+        let operations = match graph.op(id) {
+            Op::Const(_) | Op::Input { .. } => continue,
+            Op::Lookup(..) | Op::LookupBytes(..) | Op::Entry { .. } | Op::Loaded(_) => vec![(work::WORD_LOAD, 1.0)],
+            Op::Concat(parts) if parts.iter().all(is_token) => vec![(work::WORD_LOAD, 1.0)],
+            Op::Concat(parts) => vec![(work::WORD, 2.0 * parts.len() as f64 - 1.0)],
+            Op::Extract(_, lo) => vec![(work::WORD, if *lo == 0 { 1.0 } else { 2.0 })],
+            _ => vec![(work::WORD, (reads.len() as f64 - 1.0).max(1.0))],
+        };
+        let operands = reads.into_iter().filter(|id| !matches!(graph.op(*id), Op::Const(_) | Op::Input { .. }));
+        trace.value(u64::from(id.0), operations, operands.map(|id| u64::from(id.0)));
+    }
+    let mut work = trace.work(WORD_REGISTERS, work::usual_weight);
+    // Values of words that find no register are words.
+    for (vector, word) in [(work::LOAD, work::WORD_LOAD), (work::STORE, work::WORD_STORE)] {
+        if let Some(count) = work.operations.remove(vector) {
+            work.add(word, count);
+        }
+    }
+    let bits: u64 = body.produces.iter().map(|&(tokens, width)| tokens * u64::from(width)).sum();
+    work.add(work::WORD_STORE, bits.div_ceil(WORD_BITS) as f64);
+    work
 }
 
 /// A loop whose words of tokens have names that differ.

@@ -86,7 +86,9 @@ pub fn split(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunct
     let _ = writeln!(text, "  {rest_name}(s{}, iterations);\n}}", all_of(&split.rest));
     let per_iteration = split.per_iteration as f64;
     let cycles = per_iteration * (pieces.cycles + machine.costs.folded_parts(split.folded.len())) + rest.cycles;
-    let function = CFunction { name: names.function.to_owned(), text, cycles, size: pieces.size + rest.size, ..pieces };
+    let work = pieces.work.before(per_iteration, &rest.work);
+    let size = pieces.size + rest.size;
+    let function = CFunction { name: names.function.to_owned(), text, cycles, size, work, ..pieces };
     Ok(function.shown_by(EVIDENCE.iter().cloned()).shown_by(rest.evidence))
 }
 

@@ -9,6 +9,7 @@ use super::scalar::{element_type, statements, tables};
 use super::sequential::{Block, iterations_block, sequential};
 use super::translation_validation::{TABLES, tables_agree};
 use super::words::NotApplicable;
+use super::work::Work;
 use headrace_transform::kernel::evidence::agree;
 use headrace_transform::kernel::{Effect, Loop, Object};
 use headrace_transform::passes::tabulate::{self, Built, Tabulated, built_tables, tabulate};
@@ -53,26 +54,27 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, No
     text.push_str(&fillings(&tabulated, &inside));
     let bits: u64 = body.consumes.iter().map(|&(tokens, width)| tokens * u64::from(width)).sum();
     let n = (BITS_TOGETHER / bits.max(1)).clamp(1, MOST_ITERATIONS);
-    let Block { text: one, cycles, size } = iterations_block(body, &inside, &format!("iterations % {n}"), false);
+    let Block { text: one, cycles, size, work } = iterations_block(body, &inside, &format!("iterations % {n}"), false);
     let side_by_side = n > 1 && body.is_independent() && body.graph.reachable(body.roots()).len() <= MOST_NODES;
     let together =
         if side_by_side { unroll_and_interleave::PASS.tried(|| unroll_and_interleave(body, n)) } else { None };
     let together = together.filter(|several| agree(body, several, n, &|_, _| 0, &|_| {}));
-    let (cycles, size) = match together {
+    let (cycles, size, work) = match together {
         Some(several) => {
             let block = iterations_block(&several, &inside, &format!("iterations / {n}"), true);
             let _ = writeln!(text, "  {{\n{}  }}\n  {{\n{one}  }}\n}}", block.text);
-            (usual_costs().scalar_iterations(cycles, n), size + block.size)
+            (usual_costs().scalar_iterations(cycles, n), size + block.size, block.work.of_group(n as f64))
         }
         None => {
             let block = iterations_block(body, &inside, "iterations", false);
             let _ = writeln!(text, "{}}}", block.text);
-            (cycles, block.size)
+            (cycles, block.size, work.of_group(1.0))
         }
     };
     let name = names.function.to_owned();
-    let function =
-        CFunction { name, support: Vec::new(), text, cycles, size, evidence: sequential(outer, names).evidence };
+    let evidence = sequential(outer, names).evidence;
+    let work = Work { is_carried: !outer.is_independent(), ..work };
+    let function = CFunction { name, support: Vec::new(), text, cycles, size, evidence, work };
     let function = function.shown_by(TABLES.iter().cloned());
     Ok(TabulatedFunction { function, least_iterations: least_iterations(&tabulated) })
 }

@@ -19,10 +19,12 @@ mod support;
 pub(super) use multi_buffer::many_blocks;
 
 use super::Names;
+use super::lanes;
 use super::loop_frame::{CFunction, LoopNames, OPERATION, Support, counted_at_once, counter_start, element_of_its_own};
 use super::machine::usual_costs;
 use super::scalar::element_type;
 use super::words::NotApplicable;
+use super::work::{self, Trace, Work};
 use headrace_instructions::{Description, registers};
 use headrace_transform::kernel::{Carry, Evidence, Loop, ObjectId};
 use headrace_vectorize::blocks::{BYTES, Block, Operand, Plan};
@@ -162,11 +164,12 @@ fn finished(mut printer: Printer) -> Result<Blocks, NotApplicable> {
     printer.function()?;
     let support = printer.support();
     let groups = printer.groups().iter().sum::<usize>();
+    let work = printer.work(printer.groups().iter().copied().max().unwrap_or(1));
     let Printer { plan, names, bits, text, features, held, .. } = printer;
     let size = OPERATION * plan.live.iter().filter(|live| **live).count() * groups;
     let cycles = cycles(plan, bits);
     let (name, text) = (names.function.to_owned(), before + &text);
-    let function = CFunction { name, support, text, cycles, size, evidence: vec![TESTED] };
+    let function = CFunction { name, support, text, cycles, size, evidence: vec![TESTED], work };
     Ok(Blocks { function, held: held.len(), features })
 }
 
@@ -250,6 +253,42 @@ impl<'a> Printer<'a> {
     /// What an iteration begins with once its tokens are there.
     fn cleared(&self) -> &'static str {
         if self.has_legacy() { "      HR_CLEAR_UPPER();\n" } else { "" }
+    }
+
+    /// What so many registers side by side have to do.
+    fn work(&self, registers: usize) -> Work {
+        let plan = self.plan;
+        // What differs from message to message differs from register to register.
+        let value = |number: usize, turn: usize| {
+            let is_shared = matches!(plan.blocks[number], Block::Invariant(_)) && !self.many;
+            (number * (registers + 1) + if is_shared { registers } else { turn }) as u64
+        };
+        // Blocks of several messages are brought to one register, and taken apart again.
+        let apart = if self.many { self.iterations() as f64 - 1.0 } else { 0.0 };
+        let mut trace = Trace::default();
+        for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
+            let name = |description: u32| self.descriptions.get(description as usize).map(|one| one.name.as_str());
+            let kinds = match block {
+                Block::Invariant(_) | Block::Chain(_) | Block::Words(_) | Block::Delay(_) => continue,
+                Block::Load { .. } => vec![(work::LOAD, 1.0 + apart), (work::PERMUTE, apart)],
+                Block::Counter(_) => vec![(work::ADD, 1.0), (work::SHUFFLE, 1.0)],
+                Block::Shuffle { .. } => vec![(work::SHUFFLE, 1.0)],
+                Block::Not(_) | Block::And(..) | Block::Or(..) | Block::Xor(..) => vec![(work::LOGIC, 1.0)],
+                Block::Instruction { description, .. } => vec![(name(*description).unwrap_or(work::LOGIC), 1.0)],
+            };
+            for turn in 0..registers {
+                let operands = plan.operands(number).into_iter().map(|operand| value(operand, turn));
+                trace.value(value(number, turn), kinds.clone(), operands);
+            }
+        }
+        let all = lanes::registers_of(self.bits);
+        let mut work = trace.work(all, work::usual_weight);
+        let stored = (plan.outputs.len() * registers) as f64;
+        work.add(work::STORE, stored * (1.0 + apart));
+        work.add(work::PERMUTE, stored * apart);
+        work.add(work::WORD, 3.0);
+        let iterations = if self.many { 1 } else { registers * self.iterations() };
+        Work { is_carried: plan.is_chained(), ..work.of_group(iterations as f64) }
     }
 
     /// The definitions that the text uses.

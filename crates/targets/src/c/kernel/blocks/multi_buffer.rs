@@ -41,6 +41,7 @@ pub(in crate::c::kernel) fn many_blocks(
         printer.features.extend(["avx512f", "avx512vl"].map(str::to_owned));
     }
     let text = printer.messages(registers)?;
+    let work = printer.work(registers);
     let support = printer.support();
     let features = printer.features;
     let function = CFunction {
@@ -50,6 +51,7 @@ pub(in crate::c::kernel) fn many_blocks(
         cycles: cycles(&plan, descriptions, bits, registers),
         size: OPERATION * plan.live.iter().filter(|live| **live).count() * registers,
         evidence: vec![MANY],
+        work,
     };
     let lanes = registers * bits as usize / 128;
     Ok(Many { way: String::new(), function, lanes, needs: Needs::of(&features) })

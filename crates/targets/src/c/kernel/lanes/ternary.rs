@@ -107,6 +107,7 @@ impl Printer<'_> {
         };
         let operands: FxHashMap<Signal, String> =
             gate.operands().map(|operand| (operand, self.gate(ternary, operand, known))).collect();
+        self.count_gate(signal, gate.operands().map(|operand| (operand, ternary.source(operand).ok())));
         let text = gate_text(&gate, self.machine, self.lane(), &|operand| operands[&operand].clone());
         let name = format!("t{}_", signal.index());
         let v = self.v();

@@ -62,7 +62,7 @@ impl Options {
     }
 
     /// All that designs in hardware are asked for.
-    pub(crate) fn of_hardware(&self) -> headrace_hardware::Options {
+    pub fn of_hardware(&self) -> headrace_hardware::Options {
         let datapath = if self.fused { self.hardware.datapath } else { Datapath::Never };
         headrace_hardware::Options { fifo_tokens: self.fifo_tokens, datapath, ..self.hardware }
     }

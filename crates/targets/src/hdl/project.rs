@@ -144,6 +144,24 @@ impl Language {
         Ok(files)
     }
 
+    /// A folder for a part of a network that was lowered before, with a run for its bench.
+    pub(crate) fn of_part(
+        &self,
+        network: &Network,
+        design: &Design,
+        recording: Option<&Recording>,
+        options: &Options,
+    ) -> Files {
+        let mut files = Files::new();
+        let part = Part::of(design, "", format!("The part `{}` of a network.", network.name));
+        let name = part.name();
+        let part = self.part((design, network), part, &name, &[recorded(network, recording)], options, &mut files);
+        let title = part.top.clone();
+        let text = ports_text(&[network], std::slice::from_ref(&part), self.ending, options);
+        self.frame(&title, &text, &[part], options, &mut files);
+        files
+    }
+
     /// A folder for operations of one parameter set, with one below it for each.
     ///
     /// # Errors

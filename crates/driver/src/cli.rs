@@ -943,6 +943,8 @@ pub enum ShapeName {
     Stream,
     /// The LWC hardware API with words of 32 bits: authenticated ciphers, both directions in one core, and hash functions
     Lwc,
+    /// AXI4-Stream for strings and an AXI4-Lite block of registers for keys, sizes and results, in Verilog
+    Axi,
 }
 
 impl From<ShapeName> for headrace::build::Shape {
@@ -950,6 +952,7 @@ impl From<ShapeName> for headrace::build::Shape {
         match name {
             ShapeName::Stream => Self::Stream,
             ShapeName::Lwc => Self::Lwc,
+            ShapeName::Axi => Self::Axi,
         }
     }
 }

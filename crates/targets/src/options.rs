@@ -28,6 +28,8 @@ pub struct Options {
     /// What designs in hardware are like, how much of a loop is written out and what one clock cycle does, but for what stands
     /// above.
     pub hardware: headrace_hardware::Options,
+    /// Operations of the library have AXI4-Stream and AXI4-Lite at their ports, in Verilog.
+    pub axi: bool,
 }
 
 impl Default for Options {
@@ -43,6 +45,7 @@ impl Default for Options {
             notes: Notes::default(),
             c,
             hardware: headrace_hardware::Options::default(),
+            axi: false,
         }
     }
 }

@@ -37,6 +37,8 @@ pub enum Shape {
     Stream,
     /// The LWC hardware API: authenticated ciphers in both directions, and hash functions.
     Lwc,
+    /// AXI4-Stream with an AXI4-Lite control block: operations of parameter sets, in Verilog.
+    Axi,
 }
 
 /// Capacity of FIFOs that ask for none in cores with the LWC hardware API, whose strings come one after the other, so that nothing waits
@@ -183,6 +185,9 @@ impl Build {
             let what = hardware.join(" ");
             return Err(Error::usage(format!("{what}: target {} makes no hardware; verilog and vhdl do", target.name)));
         }
+        if self.shape == Shape::Axi && target.name != "verilog" {
+            return Err(Error::usage(format!("--shape axi: target {} has no such cores; verilog does", target.name)));
+        }
         if self.leaves_out() && self.small {
             return Err(Error::usage("--passes, --pass-limit: small code goes through no passes"));
         }
@@ -191,7 +196,11 @@ impl Build {
 
     /// The words of a command line that ask for the ports.
     fn shape_words(&self) -> Option<String> {
-        (self.shape == Shape::Lwc).then(|| "--shape lwc".to_owned())
+        match self.shape {
+            Shape::Stream => None,
+            Shape::Lwc => Some("--shape lwc".to_owned()),
+            Shape::Axi => Some("--shape axi".to_owned()),
+        }
     }
 
     fn leaves_out(&self) -> bool {
@@ -258,6 +267,7 @@ impl Build {
                 ..usual.c
             },
             hardware: headrace_hardware::Options { loop_levels, ..self.hardware },
+            axi: self.shape == Shape::Axi,
             prefix: usual.prefix,
             automata: usual.automata,
             notes: usual.notes,
@@ -330,10 +340,10 @@ impl Workspace {
                 ));
             }
             [network] if !is_of_library(&library, network) => {
-                if build.shape == Shape::Lwc {
-                    return Err(Error::usage(
-                        "--shape lwc is for parameter sets of the library, whose ports it knows; networks have streams",
-                    ));
+                if let Some(shape) = build.shape_words() {
+                    return Err(Error::usage(format!(
+                        "{shape} is for parameter sets of the library, whose ports it knows; networks have streams"
+                    )));
                 }
                 if build.name.is_some() {
                     return Err(Error::usage(
@@ -372,7 +382,7 @@ impl Workspace {
                 let sets = sets_of(&library, networks, target)?;
                 let name = names::project_name(build, &sets)?;
                 match build.shape {
-                    Shape::Stream => self.build_operations(&library, &sets, &name, build, told)?,
+                    Shape::Stream | Shape::Axi => self.build_operations(&library, &sets, &name, build, told)?,
                     Shape::Lwc => self.build_lwc(&library, &sets, &name, build, told)?,
                 }
             }

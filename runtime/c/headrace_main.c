@@ -389,6 +389,9 @@ static int run_program(struct run *run, int argc, char **argv) {
     void *context = memory + (alignment - (uintptr_t)memory % alignment);
     program->network->init(context, &host);
     result = conclude(run, context, drive(run, context, buffer));
+    if (program->tell != NULL) {
+        program->tell(context);
+    }
     program->network->clear(context);
     free(memory);
     free(buffer);

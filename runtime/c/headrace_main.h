@@ -32,6 +32,8 @@ struct headrace_main {
     uint32_t n_places;
     /* Natives that are linked to the program; null: all are those of the runtime. Sets `known` to whether it is one. */
     int64_t (*native)(const char *name, struct headrace_argument *arguments, bool *known);
+    /* Says more of a network that has run; null: there is nothing to say. */
+    void (*tell)(const void *context);
 };
 
 /* What a program exits with, as `headrace run` does. */

@@ -297,7 +297,8 @@ pub struct RunArgs {
     /// network its instances, by their work; no more are started than there is work for, and on few cores not more than 16
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
-    /// Which instance runs on which thread, as an XCF file, in the place of `--threads`
+    /// Which instance runs on which thread, as an XCF file, in the place of `--threads`; or which become circuits, which are
+    /// simulated beside the rest
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "threads")]
     pub mapping: Option<PathBuf>,
     /// Order in which the interpreter fires: round-robin, demand-driven or random:SEED
@@ -564,7 +565,8 @@ pub struct BuildArgs {
     /// In hardware: what a core has at its ports
     #[arg(long, value_enum, default_value = "stream")]
     pub shape: ShapeName,
-    /// In hardware: put the network on an array of small processors, as this mapping says; see `map`
+    /// In hardware: put the network on an array of small processors, as this mapping says; see `map`. With a file in XCF and
+    /// target c: what becomes circuits in Verilog, and what programs that work with them
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<String>,
     /// The array that --mapping is for: one of `headrace list platforms`, or a file
@@ -941,6 +943,8 @@ pub enum ShapeName {
     Stream,
     /// The LWC hardware API with words of 32 bits: authenticated ciphers, both directions in one core, and hash functions
     Lwc,
+    /// AXI4-Stream for strings and an AXI4-Lite block of registers for keys, sizes and results, in Verilog
+    Axi,
 }
 
 impl From<ShapeName> for headrace::build::Shape {
@@ -948,6 +952,7 @@ impl From<ShapeName> for headrace::build::Shape {
         match name {
             ShapeName::Stream => Self::Stream,
             ShapeName::Lwc => Self::Lwc,
+            ShapeName::Axi => Self::Axi,
         }
     }
 }

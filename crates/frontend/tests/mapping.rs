@@ -1,7 +1,8 @@
 //! Mapping files: what they say about a network, and what is wrong with them (`wrong-mapping`).
 
+use headrace_frontend::mapping::Partitioning;
 use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate, mapping};
-use headrace_ir::{Mapping, Network};
+use headrace_ir::Network;
 use headrace_source::{Diagnostic, FileId, Severity};
 use headrace_syntax::xcf;
 
@@ -13,6 +14,15 @@ impl SourceProvider for Texts {
             "Pass" => (
                 "actor Pass() uint(size=8) In ==> uint(size=8) Out : action In:[x] ==> Out:[x] end end",
                 SourceKind::Cal,
+            ),
+            "Print" => (
+                "actor Print() uint(size=8) In ==> uint(size=8) Out : action In:[x] ==> Out:[x] do println(x); end end",
+                SourceKind::Cal,
+            ),
+            "Nested" => (
+                "network Nested() uint(size=8) In ==> uint(size=8) Out : \
+                 entities first = Chain(); last = Print(); structure In --> first.In; first.Out --> last.In; last.Out --> Out; end",
+                SourceKind::Nl,
             ),
             "Chain" => (
                 "network Chain() uint(size=8) In ==> uint(size=8) Out : \
@@ -33,14 +43,18 @@ impl SourceProvider for Texts {
     }
 }
 
-fn chain() -> Network {
+fn network(name: &str) -> Network {
     let mut session = Session::new();
-    let network = elaborate(&mut session, &Texts, &Top::Name("Chain".to_owned()), &[]);
+    let network = elaborate(&mut session, &Texts, &Top::Name(name.to_owned()), &[]);
     network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics()))
 }
 
-fn apply(text: &str) -> (Option<Mapping>, Network, Vec<Diagnostic>) {
-    let mut network = chain();
+fn apply(text: &str) -> (Option<Partitioning>, Network, Vec<Diagnostic>) {
+    apply_to("Chain", text)
+}
+
+fn apply_to(name: &str, text: &str) -> (Option<Partitioning>, Network, Vec<Diagnostic>) {
+    let mut network = network(name);
     let (configuration, mut problems) = xcf::read(FileId(0), text);
     let mapping = configuration.and_then(|it| mapping::apply(&it, &mut network, FileId(0), &mut problems));
     (mapping, network, problems)
@@ -61,7 +75,9 @@ const GOOD: &str = r#"<configuration>
 fn a_mapping_is_read_and_written() {
     let (mapping, network, problems) = apply(GOOD);
     assert_eq!(problems, []);
-    let mapping = mapping.expect("it fits");
+    let parts = mapping.expect("it fits");
+    assert!(!parts.has_hardware());
+    let mapping = parts.mapping.clone();
     assert_eq!((mapping.partitions.clone(), mapping.of.clone()), (vec!["left".into(), "right".into()], vec![0, 1]));
     let crossing: Vec<bool> = network.connections.iter().map(|connection| mapping.crosses(connection)).collect();
     assert_eq!(crossing, [true, true, true]);
@@ -70,13 +86,13 @@ fn a_mapping_is_read_and_written() {
     assert_eq!(sizes, [None, Some(32), Some(64)]);
     let again = xcf::write(&mapping::describe(&network, &mapping));
     let (same, same_network, problems) = apply(&again);
-    assert_eq!((same, same_network, problems), (Some(mapping), network, Vec::new()));
+    assert_eq!((same, same_network, problems), (Some(parts), network, Vec::new()));
 }
 
 #[test]
 fn what_is_not_named_goes_to_the_first_partition() {
     let (mapping, _, problems) = apply(&GOOD.replace("<instance id=\"b\"/>", ""));
-    assert_eq!(mapping.map(|mapping| mapping.of), Some(vec![0, 0]));
+    assert_eq!(mapping.map(|parts| parts.mapping.of), Some(vec![0, 0]));
     assert_eq!(problems.len(), 1);
     assert_eq!(problems[0].severity, Severity::Warning);
 }
@@ -96,5 +112,47 @@ fn wrong_files_are_told_what_is_wrong() {
         let (_, _, problems) = apply(&wrong);
         let first = problems.iter().find(|problem| problem.severity == Severity::Error);
         assert_eq!(first.map(|problem| (problem.slug, problem.message.as_str())), Some(("wrong-mapping", message)));
+    }
+}
+
+/// Two partitions of the nested network, the first in hardware.
+const NESTED: &str = r#"<configuration>
+  <partitioning>
+    <partition id="circuit" code-generator="verilog"><instance id="first"/></partition>
+    <partition id="program" code-generator="c"><instance id="last"/></partition>
+  </partitioning>
+</configuration>"#;
+
+#[test]
+fn a_network_within_goes_to_hardware_as_one_and_software_comes_first() {
+    let (parts, network, problems) = apply_to("Nested", NESTED);
+    assert_eq!(problems, []);
+    let parts = parts.expect("it fits");
+    assert_eq!(parts.mapping.partitions, ["program", "circuit"]);
+    assert_eq!(parts.in_hardware, [false, true]);
+    for (instance, of) in network.instances.iter().zip(&parts.mapping.of) {
+        assert_eq!(*of, usize::from(instance.name != "last"), "{}", instance.name);
+    }
+}
+
+#[test]
+fn what_cannot_become_hardware_is_told_so() {
+    for (wrong, message) in [
+        (NESTED.replace("\"c\"", "\"cobol\""), "there is no code generator `cobol`"),
+        (NESTED.replace("\"c\"", "\"verilog\""), "`last` prints or calls natives, which hardware cannot"),
+        (NESTED.replace("<instance id=\"first\"/>", ""), "the partition `circuit` has no instance to make hardware of"),
+        (NESTED.replace("\"last\"", "\"first\""), "`first_a` is in the partition `program` already"),
+        (
+            NESTED.replace(
+                "    <partition id=\"program\" code-generator=\"c\"><instance id=\"last\"/></partition>\n",
+                "",
+            ),
+            "no partition names `last`",
+        ),
+    ] {
+        let (parts, _, problems) = apply_to("Nested", &wrong);
+        let first = problems.iter().find(|problem| problem.severity == Severity::Error);
+        assert_eq!(first.map(|problem| (problem.slug, problem.message.as_str())), Some(("wrong-mapping", message)));
+        assert!(parts.is_none() && first.is_some());
     }
 }

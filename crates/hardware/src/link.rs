@@ -240,7 +240,7 @@ mod tests {
             state = state.wrapping_mul(1_103_515_245).wrapping_add(12345);
             (state >> 16) % n
         };
-        let number = |simulator: &Simulator<'_>, name: &str| simulator.get(name).and_then(Bits::to_u64).unwrap_or(0);
+        let number = |simulator: &Simulator, name: &str| simulator.get(name).and_then(Bits::to_u64).unwrap_or(0);
         let (mut n_taken, beat_bits) = (0, index_bits(u64::from(link.beat) + 1));
         for _ in 0..3000 {
             let count = 1 + random(link.beat);

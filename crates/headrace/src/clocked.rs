@@ -6,8 +6,8 @@ use headrace_rtl::Bits;
 use headrace_rtl::simulate::Simulator;
 
 /// An array as RTL that is given messages without a pause, and from which all is taken at once.
-pub struct Clocked<'d> {
-    simulator: Simulator<'d>,
+pub struct Clocked {
+    simulator: Simulator,
 }
 
 /// What came out of an array as RTL.
@@ -38,13 +38,13 @@ impl Came {
     }
 }
 
-impl<'d> Clocked<'d> {
+impl Clocked {
     /// A design after its reset.
     ///
     /// # Errors
     ///
     /// What the verifier says of it.
-    pub fn new(design: &'d headrace_rtl::Design) -> Result<Self, String> {
+    pub fn new(design: &headrace_rtl::Design) -> Result<Self, String> {
         Ok(Self { simulator: Simulator::new(design).map_err(|problems| problems.join("; "))? })
     }
 

@@ -1,5 +1,6 @@
 //! The engines by name: which there are, which can run here, and how one is started.
 
+use crate::codesign::{Clocked, Together};
 use crate::error::{Error, Result};
 use crate::primitive::messages;
 use crate::workspace::{Remark, Workspace};
@@ -139,6 +140,8 @@ pub enum Machine {
     Native(Box<NativeEngine>),
     /// What executes designs of XLIM.
     Xlim(Box<XlimEngine>),
+    /// Parts in software and in hardware.
+    Together(Box<Together>),
 }
 
 impl Machine {
@@ -148,7 +151,23 @@ impl Machine {
             Machine::Interp(interpreter) => interpreter.as_mut(),
             Machine::Native(native) => native.as_mut(),
             Machine::Xlim(xlim) => xlim.as_mut(),
+            Machine::Together(together) => together.as_mut(),
         }
+    }
+
+    /// The same to look at.
+    pub fn shown(&self) -> &dyn Engine {
+        match self {
+            Machine::Interp(interpreter) => interpreter.as_ref(),
+            Machine::Native(native) => native.as_ref(),
+            Machine::Xlim(xlim) => xlim.as_ref(),
+            Machine::Together(together) => together.as_ref(),
+        }
+    }
+
+    /// What parts in hardware did so far.
+    pub fn clocked(&self) -> Vec<Clocked> {
+        if let Machine::Together(together) = self { together.clocked() } else { Vec::new() }
     }
 
     /// The same, owned.
@@ -157,13 +176,14 @@ impl Machine {
             Machine::Interp(interpreter) => interpreter,
             Machine::Native(native) => native,
             Machine::Xlim(xlim) => xlim,
+            Machine::Together(together) => together,
         }
     }
 
     /// Threads that it runs on.
     pub fn threads(&self) -> usize {
         match self {
-            Machine::Interp(_) | Machine::Xlim(_) => 1,
+            Machine::Interp(_) | Machine::Xlim(_) | Machine::Together(_) => 1,
             Machine::Native(native) => native.threads(),
         }
     }
@@ -174,6 +194,7 @@ impl Machine {
             Machine::Interp(_) => name(EngineName::Interp),
             Machine::Native(_) => name(EngineName::Native),
             Machine::Xlim(_) => "xlim",
+            Machine::Together(_) => "codesign",
         }
     }
 
@@ -185,7 +206,7 @@ impl Machine {
     pub fn finish_trace(&mut self) -> Result {
         match self {
             Machine::Interp(interpreter) => interpreter.finish_trace().map_err(|error| Error::io("the trace", &error)),
-            Machine::Native(_) | Machine::Xlim(_) => Ok(()),
+            Machine::Native(_) | Machine::Xlim(_) | Machine::Together(_) => Ok(()),
         }
     }
 }

@@ -33,6 +33,7 @@ pub mod array;
 pub mod build;
 pub mod check;
 pub mod clocked;
+pub mod codesign;
 pub mod embedded;
 pub mod engines;
 pub mod error;

@@ -7,8 +7,9 @@ use crate::workspace::Workspace;
 use headrace_analysis::partition::{self, Division};
 use headrace_engine::Engine;
 use headrace_exchange::{SilentHost, input_named};
+use headrace_frontend::mapping::Partitioning;
 use headrace_interp::{Interpreter, Options};
-use headrace_ir::{DEFAULT_FIFO_TOKENS, Endpoint, IntType, Mapping, Network, Port, Scalar};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Endpoint, IntType, Network, Port, Scalar};
 use headrace_source::Severity;
 use headrace_syntax::xcf;
 use std::fmt::Write as _;
@@ -205,12 +206,12 @@ pub fn describe(network: &Network, division: &Division) -> String {
 }
 
 impl Workspace {
-    /// The mapping that a file in XCF describes, and the network with the capacities that it gives.
+    /// The partitions that a file in XCF describes, and the network with the capacities that it gives.
     ///
     /// # Errors
     ///
     /// The file cannot be read, or is wrong for this network.
-    pub fn mapping(&mut self, network: &Network, path: &Path) -> Result<(Mapping, Network)> {
+    pub fn mapping(&mut self, network: &Network, path: &Path) -> Result<(Partitioning, Network)> {
         let text = read_source(path).map_err(Error::Wrong)?;
         let file = self.session.sources.add(path.display().to_string(), text);
         let (configuration, mut problems) = xcf::read(file, self.session.sources.text(file));

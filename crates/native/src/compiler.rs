@@ -367,7 +367,7 @@ fn words_of(text: OsString) -> Vec<OsString> {
 }
 
 /// The path of a program, which is looked for where `PATH` says, in folders that do not depend on where the user is.
-fn located(name: &OsStr) -> Option<PathBuf> {
+pub(crate) fn located(name: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     if name.as_bytes().contains(&b'/') {
         return std::path::absolute(name).ok().filter(is_program);

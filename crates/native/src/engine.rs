@@ -184,7 +184,11 @@ impl Batch {
     ///
     /// The library must be what it says that it is: its tables are trusted.
     pub unsafe fn load(path: &Path, networks: &[(&str, u32)]) -> Result<Batch, NativeError> {
-        let library = Loaded::from_path(path).map_err(NativeError::Failed)?;
+        Self::of_loaded(Loaded::from_path(path).map_err(NativeError::Failed)?, networks)
+    }
+
+    /// The same of a library that is loaded.
+    pub(crate) fn of_loaded(library: Loaded, networks: &[(&str, u32)]) -> Result<Batch, NativeError> {
         let tables = networks.iter().map(|(prefix, _)| table(&library, prefix)).collect::<Result<Vec<_>, _>>()?;
         Ok(Batch {
             library: Arc::new(library),
@@ -322,6 +326,15 @@ impl NativeEngine {
     pub fn threads(&self) -> usize {
         let helpers = self.streaming.as_ref().map_or(1, Streaming::threads);
         self.partitions.map_or(helpers, |partitions| partitions.n_partitions as usize)
+    }
+
+    /// A number that the library counts in a context beside what all networks have: what this function says,
+    /// `uint64_t (const void *context)`. None where there is no such function.
+    pub fn counted(&self, symbol: &str) -> Option<u64> {
+        // SAFETY: a function of this name has this type, as the tables of the library are what they say.
+        let found = unsafe { self._library.get::<unsafe extern "C" fn(*const c_void) -> u64>(symbol.as_bytes()) };
+        // SAFETY: the context is initialised.
+        found.ok().map(|count| unsafe { count(self.memory.pointer()) })
     }
 
     /// Puts the network back to its beginning.

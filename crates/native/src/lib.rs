@@ -16,6 +16,7 @@ mod library;
 mod shortcuts;
 mod supplied;
 mod trials;
+mod verilated;
 
 pub use compiler::Compiler;
 pub use engine::{Batch, Member, NativeEngine, NativeError, Options};
@@ -23,3 +24,4 @@ pub use fused::{Fused, FusedName};
 pub use shortcuts::{Shortcut, Shortcuts};
 pub use supplied::Supplied;
 pub use trials::LocalTrials;
+pub use verilated::Verilator;

@@ -17,10 +17,12 @@
 //! | `design` | designs, modules, signals, memories, instances |
 //! | `expr`, `stmt` | expressions, statements of processes |
 //! | `verify`, `depend` | whether a design keeps to what printers rely on; what depends on what within a cycle |
+//! | `activity` | whether a design has anything to do |
 //! | `unread` | what nothing reads, left out |
 //! | `text`, `reader` | the readable form, and back |
 //! | `simulate` | what a design means, cycle by cycle |
 
+mod activity;
 mod bits;
 mod depend;
 mod design;
@@ -32,6 +34,7 @@ mod text;
 mod unread;
 mod verify;
 
+pub use activity::{WORKS, with_activity};
 pub use bits::Bits;
 pub use design::{
     Assign, Connection, Design, Instance, Memory, MemoryRead, MemoryWrite, Module, Process, Signal, SignalId,

@@ -9,6 +9,7 @@ use crate::{
 };
 use num_bigint::{BigInt, BigUint};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What an operator of two operands gives.
 pub fn binary(op: BinaryOp, a: &Bits, b: &Bits) -> Bits {
@@ -54,34 +55,36 @@ pub fn compare(op: CompareOp, a: &Bits, b: &Bits) -> bool {
 }
 
 /// Something that is computed within a cycle.
-enum Unit<'d> {
+enum Unit {
     /// Of the module of an instance: where its signals begin, and the driver.
-    Logic(&'d Module, usize, Driver, usize),
+    Logic(Arc<Module>, usize, Driver, usize),
     /// A port takes what the signal at it has: to, from.
     Copy(usize, usize),
 }
 
 /// A design that runs.
-pub struct Simulator<'d> {
-    units: Vec<Unit<'d>>,
+pub struct Simulator {
+    units: Vec<Unit>,
     values: Vec<Bits>,
     /// Registers: the signal, its next value, its reset value.
-    registers: Vec<(usize, usize, &'d Bits)>,
+    registers: Vec<(usize, usize, Bits)>,
     /// Memories with where the signals of their module begin.
-    memories: Vec<(&'d Memory, usize, Vec<Bits>)>,
-    top: &'d Module,
+    memories: Vec<(Memory, usize, Vec<Bits>)>,
+    top: Arc<Module>,
     cycles: u64,
 }
 
-impl<'d> Simulator<'d> {
+impl Simulator {
     /// The design after a reset.
     ///
     /// # Errors
     ///
     /// What [`crate::verify`] says of it.
-    pub fn new(design: &'d Design) -> Result<Self, Vec<String>> {
+    pub fn new(design: &Design) -> Result<Self, Vec<String>> {
         let problems = crate::verify(design);
-        let Some(top) = design.modules.last().filter(|_| problems.is_empty()) else { return Err(problems) };
+        if design.modules.is_empty() || !problems.is_empty() {
+            return Err(problems);
+        }
         let mut paths: Vec<Paths> = Vec::new();
         let mut nodes: Vec<Vec<Node>> = Vec::new();
         for module in &design.modules {
@@ -89,7 +92,9 @@ impl<'d> Simulator<'d> {
             paths.push(depend::paths(module, &own).unwrap_or_default());
             nodes.push(own);
         }
-        let mut flat = Flat { design, nodes: &nodes, simulator: Simulator::empty(top), edges: Vec::new() };
+        let modules: Vec<Arc<Module>> = design.modules.iter().cloned().map(Arc::new).collect();
+        let simulator = Simulator::empty(modules.last().cloned().unwrap_or_default());
+        let mut flat = Flat { design, modules: &modules, nodes: &nodes, simulator, edges: Vec::new() };
         flat.place(design.modules.len() - 1);
         let Flat { mut simulator, edges, .. } = flat;
         simulator.sort(edges);
@@ -97,7 +102,7 @@ impl<'d> Simulator<'d> {
         Ok(simulator)
     }
 
-    fn empty(top: &'d Module) -> Self {
+    fn empty(top: Arc<Module>) -> Self {
         Self { units: Vec::new(), values: Vec::new(), registers: Vec::new(), memories: Vec::new(), top, cycles: 0 }
     }
 
@@ -134,14 +139,14 @@ impl<'d> Simulator<'d> {
                 }
             }
         }
-        let mut units: Vec<Option<Unit<'d>>> = std::mem::take(&mut self.units).into_iter().map(Some).collect();
+        let mut units: Vec<Option<Unit>> = std::mem::take(&mut self.units).into_iter().map(Some).collect();
         self.units = order.into_iter().filter_map(|unit| units[unit].take()).collect();
     }
 
     /// Gives registers their reset values; memories hold zeros.
     pub fn reset(&mut self) {
-        for &(register, _, reset) in &self.registers {
-            self.values[register] = reset.clone();
+        for (register, _, reset) in &self.registers {
+            self.values[*register] = reset.clone();
         }
         for (memory, _, words) in &mut self.memories {
             words.fill(Bits::zero(memory.width));
@@ -218,10 +223,10 @@ impl<'d> Simulator<'d> {
                 }
             }
         }
-        let next: Vec<Bits> = self.registers.iter().map(|&(_, next, _)| self.values[next].clone()).collect();
-        for (&(register, _, _), next) in self.registers.iter().zip(next) {
-            changed |= self.values[register] != next;
-            self.values[register] = next;
+        let next: Vec<Bits> = self.registers.iter().map(|(_, next, _)| self.values[*next].clone()).collect();
+        for ((register, _, _), next) in self.registers.iter().zip(next) {
+            changed |= self.values[*register] != next;
+            self.values[*register] = next;
         }
         self.cycles += 1;
         self.settle();
@@ -229,21 +234,23 @@ impl<'d> Simulator<'d> {
     }
 }
 
-impl std::fmt::Debug for Simulator<'_> {
+impl std::fmt::Debug for Simulator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} after {} cycles", self.top.name, self.cycles)
     }
 }
 
-struct Flat<'d, 'n> {
+struct Flat<'d> {
     design: &'d Design,
-    nodes: &'n [Vec<Node>],
-    simulator: Simulator<'d>,
+    /// The same modules, shared by the units of their instances.
+    modules: &'d [Arc<Module>],
+    nodes: &'d [Vec<Node>],
+    simulator: Simulator,
     /// For each unit the signals that it reads and gives.
     edges: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
-impl<'d> Flat<'d, '_> {
+impl Flat<'_> {
     /// Places a module and its instances; gives where its signals begin.
     fn place(&mut self, number: usize) -> usize {
         let module = &self.design.modules[number];
@@ -252,12 +259,12 @@ impl<'d> Flat<'d, '_> {
         self.simulator.values.extend(zeros);
         for (at, signal) in module.signals.iter().enumerate() {
             if let SignalKind::Register { reset, next } = &signal.kind {
-                self.simulator.registers.push((base + at, base + next.index(), reset));
+                self.simulator.registers.push((base + at, base + next.index(), reset.clone()));
             }
         }
         let first_memory = self.simulator.memories.len();
         for memory in &module.memories {
-            self.simulator.memories.push((memory, base, vec![Bits::zero(memory.width); memory.depth as usize]));
+            self.simulator.memories.push((memory.clone(), base, vec![Bits::zero(memory.width); memory.depth as usize]));
         }
         for node in &self.nodes[number] {
             if let Driver::Instance(at) = node.driver {
@@ -275,6 +282,7 @@ impl<'d> Flat<'d, '_> {
                 continue;
             }
             let global = |id: &SignalId| base + id.index();
+            let module = Arc::clone(&self.modules[number]);
             self.simulator.units.push(Unit::Logic(module, base, node.driver, first_memory));
             self.edges.push((node.reads.iter().map(global).collect(), node.gives.iter().map(global).collect()));
         }

@@ -5,6 +5,7 @@
 //! <configuration>
 //!   <partitioning>
 //!     <partition id="p0"><instance id="source"/></partition>
+//!     <partition id="p1" code-generator="verilog"><instance id="sink"/></partition>
 //!   </partitioning>
 //!   <connections>
 //!     <fifo-connection source="source" source-port="Out" target="sink" target-port="In" size="4096"/>
@@ -39,6 +40,8 @@ pub struct Named {
 pub struct Partition {
     /// Its name.
     pub id: Named,
+    /// What makes code of it, if that is said (`code-generator`).
+    pub generator: Option<Named>,
     /// Flat names of instances.
     pub instances: Vec<Named>,
 }
@@ -80,7 +83,9 @@ pub fn read(file: FileId, text: &str) -> (Option<Configuration>, Vec<Diagnostic>
 pub fn write(configuration: &Configuration) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n  <partitioning>\n");
     for partition in &configuration.partitions {
-        let _ = writeln!(text, "    <partition id=\"{}\">", escaped(&partition.id.text));
+        let generator = partition.generator.iter().map(|named| format!(" code-generator=\"{}\"", escaped(&named.text)));
+        let generator: String = generator.collect();
+        let _ = writeln!(text, "    <partition id=\"{}\"{generator}>", escaped(&partition.id.text));
         for instance in &partition.instances {
             let _ = writeln!(text, "      <instance id=\"{}\"/>", escaped(&instance.text));
         }
@@ -168,7 +173,9 @@ impl Reader {
                     _ => self.passed_over(instance),
                 }
             }
-            configuration.partitions.push(Partition { id, instances });
+            let generator = partition.attribute("code-generator").map(str::to_owned);
+            let generator = generator.map(|text| Named { text, span: self.span(partition) });
+            configuration.partitions.push(Partition { id, generator, instances });
         }
     }
 

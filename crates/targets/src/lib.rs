@@ -9,6 +9,7 @@ mod answers;
 pub mod automata;
 mod braces;
 pub mod c;
+pub mod codesign;
 pub mod contender;
 pub mod cpp;
 pub mod cuda;

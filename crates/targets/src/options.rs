@@ -28,6 +28,8 @@ pub struct Options {
     /// What designs in hardware are like, how much of a loop is written out and what one clock cycle does, but for what stands
     /// above.
     pub hardware: headrace_hardware::Options,
+    /// Operations of the library have AXI4-Stream and AXI4-Lite at their ports, in Verilog.
+    pub axi: bool,
 }
 
 impl Default for Options {
@@ -43,6 +45,7 @@ impl Default for Options {
             notes: Notes::default(),
             c,
             hardware: headrace_hardware::Options::default(),
+            axi: false,
         }
     }
 }
@@ -62,7 +65,7 @@ impl Options {
     }
 
     /// All that designs in hardware are asked for.
-    pub(crate) fn of_hardware(&self) -> headrace_hardware::Options {
+    pub fn of_hardware(&self) -> headrace_hardware::Options {
         let datapath = if self.fused { self.hardware.datapath } else { Datapath::Never };
         headrace_hardware::Options { fifo_tokens: self.fifo_tokens, datapath, ..self.hardware }
     }

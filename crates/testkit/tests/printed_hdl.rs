@@ -23,7 +23,7 @@ use headrace_targets::project::Recording;
 use headrace_targets::toolchain;
 use headrace_testkit::differential::{Observed, Stopped, difference, interpreted, observe, program, storage};
 use headrace_testkit::generate::{Case, Cuts, Knobs, generate};
-use headrace_testkit::hardware::HardwareEngine;
+use headrace_testkit::hardware;
 use headrace_testkit::peers::library::Shipped;
 use std::path::Path;
 use std::process::Command;
@@ -94,7 +94,7 @@ fn design(network: &Network, options: &Options) -> Result<Option<Design>, String
 fn random_case(seed: u64) -> Result<bool, String> {
     let one = one(seed)?;
     let Some(design) = design(&one.network, &one.options())? else { return Ok(false) };
-    let mut engine = HardwareEngine::new(&one.network, &design, seed)?;
+    let mut engine = hardware::engine(&one.network, &design, seed)?;
     let mut shown = observe(&mut engine, &one.network, &one.case.inputs).map_err(|stopped| match stopped {
         Stopped::Trapped(message) => message,
         Stopped::RanAway => "ran away".to_owned(),
@@ -203,7 +203,7 @@ fn operation(shipped: &Shipped, spec: &OperationSpec) -> Result<(), String> {
     let Some(design) = design(&network, &options)? else { return Err("it is refused".to_owned()) };
     for message in samples::messages(spec).iter().take(2) {
         let wanted = support::running(spec, &network).perform(message);
-        let engine = HardwareEngine::new(&network, &design, 1)?;
+        let engine = hardware::engine(&network, &design, 1)?;
         let shown = Running::new(spec, &network, Box::new(engine) as Box<dyn Engine>).perform(message);
         if shown != wanted {
             return Err(format!("{shown:?} and not {wanted:?}"));

@@ -14,6 +14,7 @@ use headrace_array::mapping::Mapping;
 use headrace_transform::passes;
 use headrace_transform::passes::manager::LeftOut;
 use headrace_transform::passes::pass::Pass;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// Writes a project for a network, or for the operations of a parameter set.
@@ -70,14 +71,21 @@ fn wanted(arguments: &BuildArgs) -> Outcome<Build> {
         hardware: arguments.hardware.options(),
         shape: arguments.shape.into(),
         mapping: on_array(arguments)?,
+        partitions: partitions(arguments),
         left_out: left_out(arguments)?,
         ..Build::new(target(&arguments.target)?, &[])
     })
 }
 
+/// The mapping that says what becomes circuits, and what programs.
+fn partitions(arguments: &BuildArgs) -> Option<PathBuf> {
+    let path = arguments.mapping.as_ref().map(PathBuf::from);
+    path.filter(|path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xcf")))
+}
+
 /// The array that the network is put on.
 fn on_array(arguments: &BuildArgs) -> Outcome<Option<OnArray>> {
-    let Some(name) = &arguments.mapping else { return Ok(None) };
+    let Some(name) = arguments.mapping.as_ref().filter(|_| partitions(arguments).is_none()) else { return Ok(None) };
     let wrong = |wrong: headrace_platform::Wrong| Error::wrong(wrong.to_string());
     let machine = Machine::read(&super::map::platform(&arguments.platform)?).map_err(wrong)?;
     let mapping = Mapping::read(&super::map::mapping(name)?).map_err(wrong)?;

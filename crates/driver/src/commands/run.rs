@@ -11,6 +11,7 @@ use crate::sinks::{ByteSink, LineSink, SharedOutput};
 use crate::trace::Trace;
 use crate::wildcards::fits;
 use headrace::Workspace;
+use headrace::codesign::Simulator;
 use headrace::engines::{self, Choice, Machine};
 use headrace::error::{Error, describe};
 use headrace::feed::{Dropped, End, Feed, Sink, count_firings};
@@ -24,6 +25,7 @@ use headrace::tokens::Encoding;
 use headrace::waiting;
 use headrace_analysis::partition::Division;
 use headrace_engine::{Blocked, Engine};
+use headrace_frontend::mapping::Partitioning;
 use headrace_interp::Order;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Port, Scalar};
 use headrace_xlim::XlimEngine;
@@ -116,9 +118,19 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         Some(machine) => (machine, network, None),
         None => {
             let (network, division) = divided(context, network, arguments, engines::is_native(choice))?;
-            settings.mapping = division.as_ref().map(|division| Arc::new(division.mapping.clone()));
-            let machine = context.workspace.start(&network, settings, &mut |text| terminal.status(text));
-            (context.told(machine)?, network, division)
+            let (division, in_hardware) = division.unzip();
+            if let (Some(division), Some(in_hardware)) = (&division, in_hardware.filter(|parts| parts.contains(&true)))
+            {
+                check_together(arguments)?;
+                let parts = Partitioning { mapping: division.mapping.clone(), in_hardware };
+                let status = &mut |text: &str| terminal.status(text);
+                let machine = context.workspace.start_together(&network, &parts, &settings, Simulator::Best, status);
+                (context.told(machine)?, network, None)
+            } else {
+                settings.mapping = division.as_ref().map(|division| Arc::new(division.mapping.clone()));
+                let machine = context.workspace.start(&network, settings, &mut |text| terminal.status(text));
+                (context.told(machine)?, network, division)
+            }
         }
     };
     // A mapping to one thread is there for its FIFO sizes.
@@ -138,6 +150,9 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     output::flush_standard()?;
     for complaint in host.complaints() {
         context.terminal.warning(&complaint);
+    }
+    for part in machine.clocked() {
+        context.terminal.note(&part.to_string());
     }
     machine.finish_trace()?;
     trace.iter().try_for_each(Trace::commit)?;
@@ -185,6 +200,19 @@ fn check_designs(arguments: &RunArgs, order: Order) -> Outcome {
     }
 }
 
+/// What can be said of a run with parts in hardware.
+fn check_together(arguments: &RunArgs) -> Outcome {
+    let refused = [
+        (arguments.trace.is_some(), "--trace: a network with parts in hardware leaves no trace"),
+        (arguments.profile.is_some(), "--profile: a network with parts in hardware is not measured"),
+        (arguments.order != "round-robin", "--order: the parts of a network with hardware run by turns"),
+    ];
+    match refused.into_iter().find(|(asked, _)| *asked) {
+        Some((_, why)) => Err(Error::usage(why)),
+        None => Ok(()),
+    }
+}
+
 /// Prints or writes a profile, and the FIFO sizes that follow from it.
 fn tell_profile(context: &Context, arguments: &RunArgs, network: &Network, measured: &Measured) -> Outcome {
     match &arguments.profile {
@@ -225,17 +253,18 @@ fn useful_threads(threads: u32) -> u32 {
     threads.min(cores.max(FEW_THREADS))
 }
 
-/// The division of the network that the user asks for, and the network with FIFOs that suit it.
+/// The division of the network that the user asks for, with what of it becomes hardware, and the network with FIFOs that suit it.
 fn divided(
     context: &mut Context,
     network: Arc<Network>,
     arguments: &RunArgs,
     native: bool,
-) -> Outcome<(Arc<Network>, Option<Division>)> {
+) -> Outcome<(Arc<Network>, Option<(Division, Vec<bool>)>)> {
     if let Some(path) = &arguments.mapping {
         let read = context.workspace.mapping(&network, path);
-        let (mapping, network) = context.told(read)?;
-        return Ok((Arc::new(network), Some(Division { mapping, work: Vec::new(), tokens: Vec::new() })));
+        let (Partitioning { mapping, in_hardware }, network) = context.told(read)?;
+        let division = Division { mapping, work: Vec::new(), tokens: Vec::new() };
+        return Ok((Arc::new(network), Some((division, in_hardware))));
     }
     if arguments.threads < 2 || !native {
         return Ok((network, None));
@@ -246,7 +275,8 @@ fn divided(
         return Ok((network, None));
     }
     let roomy = arguments.fifo.is_none().then(|| Arc::new(mapping::with_room(&network, &division)));
-    Ok((roomy.unwrap_or(network), Some(division)))
+    let in_hardware = vec![false; division.mapping.partitions.len()];
+    Ok((roomy.unwrap_or(network), Some((division, in_hardware))))
 }
 
 /// Says how it ended, makes the outputs appear if it ended well, and gives the exit status.

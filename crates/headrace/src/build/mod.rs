@@ -6,6 +6,7 @@ pub mod fills;
 mod lwc;
 mod names;
 mod operations;
+mod partitions;
 pub mod recording;
 
 pub use array::{Cores, OnArray};
@@ -25,6 +26,7 @@ use headrace_targets::c::small::Fills;
 use headrace_targets::project::Files;
 use headrace_targets::{Options, Target};
 use headrace_transform::passes::manager::{LeftOut, leave_out};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What a core of hardware has at its ports.
@@ -35,6 +37,8 @@ pub enum Shape {
     Stream,
     /// The LWC hardware API: authenticated ciphers in both directions, and hash functions.
     Lwc,
+    /// AXI4-Stream with an AXI4-Lite control block: operations of parameter sets, in Verilog.
+    Axi,
 }
 
 /// Capacity of FIFOs that ask for none in cores with the LWC hardware API, whose strings come one after the other, so that nothing waits
@@ -78,6 +82,8 @@ pub struct Build {
     pub shape: Shape,
     /// An array of small processors that the network is put on, in hardware.
     pub mapping: Option<OnArray>,
+    /// A mapping in XCF, which says what of a network becomes circuits that the rest, in C, works with.
+    pub partitions: Option<PathBuf>,
     /// Passes that are left out, to find the one at fault: of all that this process compiles from then on.
     pub left_out: LeftOut,
 }
@@ -116,6 +122,7 @@ impl Build {
             hardware: headrace_hardware::Options::default(),
             shape: Shape::default(),
             mapping: None,
+            partitions: None,
             left_out: LeftOut::default(),
         }
     }
@@ -158,11 +165,28 @@ impl Build {
                 return Err(Error::usage("--mapping puts one network on an array; name one, here or in the mapping"));
             }
         }
+        if let Some(path) = &self.partitions {
+            let path = path.display();
+            if target.name != "c" {
+                return Err(Error::usage(format!(
+                    "--mapping {path}: the parts in software are in C, those in hardware in Verilog; --target c makes both"
+                )));
+            }
+            if self.networks.len() != 1 {
+                return Err(Error::usage(format!("--mapping {path} is of one network; name one")));
+            }
+            if self.name.is_some() || self.small || self.shape != Shape::Stream {
+                return Err(Error::usage("--name, --small, --shape: a network in parts has none of them"));
+            }
+        }
         let mut hardware = hardware_words(&self.hardware);
         hardware.extend(self.shape_words());
-        if !hardware.is_empty() && !matches!(target.name, "verilog" | "vhdl") {
+        if self.partitions.is_none() && !hardware.is_empty() && !matches!(target.name, "verilog" | "vhdl") {
             let what = hardware.join(" ");
             return Err(Error::usage(format!("{what}: target {} makes no hardware; verilog and vhdl do", target.name)));
+        }
+        if self.shape == Shape::Axi && target.name != "verilog" {
+            return Err(Error::usage(format!("--shape axi: target {} has no such cores; verilog does", target.name)));
         }
         if self.leaves_out() && self.small {
             return Err(Error::usage("--passes, --pass-limit: small code goes through no passes"));
@@ -172,7 +196,11 @@ impl Build {
 
     /// The words of a command line that ask for the ports.
     fn shape_words(&self) -> Option<String> {
-        (self.shape == Shape::Lwc).then(|| "--shape lwc".to_owned())
+        match self.shape {
+            Shape::Stream => None,
+            Shape::Lwc => Some("--shape lwc".to_owned()),
+            Shape::Axi => Some("--shape axi".to_owned()),
+        }
     }
 
     fn leaves_out(&self) -> bool {
@@ -200,6 +228,9 @@ impl Build {
             words.extend(["--mapping".to_owned(), on.mapping.file.name.clone()]);
             words.extend(["--platform".to_owned(), on.machine.name.clone()]);
             words.extend((on.cores == Cores::StateMachines).then(|| "--cores state-machines".to_owned()));
+        }
+        if let Some(path) = &self.partitions {
+            words.extend(["--mapping".to_owned(), path.display().to_string()]);
         }
         let passes: Vec<String> = self.left_out.passes.iter().map(|name| format!("-{name}")).collect();
         words.extend((!passes.is_empty()).then(|| format!("--passes={}", passes.join(","))));
@@ -236,6 +267,7 @@ impl Build {
                 ..usual.c
             },
             hardware: headrace_hardware::Options { loop_levels, ..self.hardware },
+            axi: self.shape == Shape::Axi,
             prefix: usual.prefix,
             automata: usual.automata,
             notes: usual.notes,
@@ -289,16 +321,29 @@ impl Workspace {
                 self.say(&options);
                 files
             }
+            [network] if let Some(path) = &build.partitions => {
+                if is_of_library(&library, network) {
+                    return Err(Error::usage(format!(
+                        "--mapping {} is of a network, as `headrace list primitives` names them; `{network}` is a parameter set",
+                        path.display()
+                    )));
+                }
+                let network = self.network(network, &build.parameters)?;
+                let options = build.options()?;
+                let files = self.build_parts(&network, path, &options)?;
+                self.say(&options);
+                files
+            }
             [network] if build.small && !is_of_library(&library, network) => {
                 return Err(Error::usage(
                     "--small makes operations of the library, whose messages say how full FIFOs get",
                 ));
             }
             [network] if !is_of_library(&library, network) => {
-                if build.shape == Shape::Lwc {
-                    return Err(Error::usage(
-                        "--shape lwc is for parameter sets of the library, whose ports it knows; networks have streams",
-                    ));
+                if let Some(shape) = build.shape_words() {
+                    return Err(Error::usage(format!(
+                        "{shape} is for parameter sets of the library, whose ports it knows; networks have streams"
+                    )));
                 }
                 if build.name.is_some() {
                     return Err(Error::usage(
@@ -337,7 +382,7 @@ impl Workspace {
                 let sets = sets_of(&library, networks, target)?;
                 let name = names::project_name(build, &sets)?;
                 match build.shape {
-                    Shape::Stream => self.build_operations(&library, &sets, &name, build, told)?,
+                    Shape::Stream | Shape::Axi => self.build_operations(&library, &sets, &name, build, told)?,
                     Shape::Lwc => self.build_lwc(&library, &sets, &name, build, told)?,
                 }
             }

@@ -1,5 +1,6 @@
 //! Packaging. Folders: the designs of networks with what builds, tests and describes them.
 
+use super::axi::{self, Axi};
 use super::{Message, message, recorded};
 use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
@@ -144,6 +145,24 @@ impl Language {
         Ok(files)
     }
 
+    /// A folder for a part of a network that was lowered before, with a run for its bench.
+    pub(crate) fn of_part(
+        &self,
+        network: &Network,
+        design: &Design,
+        recording: Option<&Recording>,
+        options: &Options,
+    ) -> Files {
+        let mut files = Files::new();
+        let part = Part::of(design, "", format!("The part `{}` of a network.", network.name));
+        let name = part.name();
+        let part = self.part((design, network), part, &name, &[recorded(network, recording)], options, &mut files);
+        let title = part.top.clone();
+        let text = ports_text(&[network], std::slice::from_ref(&part), self.ending, options);
+        self.frame(&title, &text, &[part], options, &mut files);
+        files
+    }
+
     /// A folder for operations of one parameter set, with one below it for each.
     ///
     /// # Errors
@@ -163,6 +182,7 @@ impl Language {
             design(network, options)
         });
         let (mut problems, mut networks, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut more = String::new();
         for (at, (design, (spec, network))) in designs.into_iter().zip(operations).enumerate() {
             let design = match design {
                 Ok(design) => design,
@@ -175,14 +195,67 @@ impl Language {
             let messages: Vec<Message> = own.filter_map(|answer| message(spec, network, answer)).collect();
             let about = format!("`{}`, the network `{}`.", spec.full_name(), network.name);
             let part = Part::of(&design, &format!("{}/", spec.name), about);
+            if options.axi {
+                match self.at_buses(spec, (&design, network), part, &messages, options, &mut files) {
+                    Ok((part, text)) => {
+                        parts.push(part);
+                        more.push_str(&text);
+                    }
+                    Err(why) => {
+                        let message = format!("`{}` has no place at buses: {why}", spec.full_name());
+                        problems
+                            .push(Diagnostic::error("unsupported-by-target", message).at(network.span, "this network"));
+                    }
+                }
+                networks.push(*network);
+                continue;
+            }
             parts.push(self.part((&design, network), part, &spec.name, &messages, options, &mut files));
             networks.push(*network);
         }
         if !problems.is_empty() {
             return Err(problems);
         }
-        self.frame(title, &ports_text(&networks, &parts, self.ending, options), &parts, options, &mut files);
+        let text = format!("{}{more}", ports_text(&networks, &parts, self.ending, options));
+        self.frame(title, &text, &parts, options, &mut files);
         Ok(files)
+    }
+
+    /// An operation with AXI4-Stream and AXI4-Lite at its ports, and what the README says of these.
+    fn at_buses(
+        &self,
+        spec: &OperationSpec,
+        (design, network): (&Design, &Network),
+        mut part: Part,
+        messages: &[Message],
+        options: &Options,
+        files: &mut Files,
+    ) -> Result<(Part, String), String> {
+        let axi = Axi::of(spec, network, design)?;
+        let (head, folder, ending) = (head(options), part.folder.clone(), self.ending);
+        files.extend((self.modules)(design, &head, &folder));
+        let messages: Vec<Message> = messages.iter().map(|message| message.in_beats(design, network)).collect();
+        // The bench of the network tests a driver with its ports, which drives the core at its buses.
+        let mut driven = design.clone();
+        if let Some(top) = driven.modules.last_mut() {
+            top.name = axi.top();
+            top.timing = None;
+            top.signals.iter_mut().for_each(|signal| signal.names.clear());
+        }
+        let mut bench = (self.bench)(&driven, &head, &folder, &spec.name, &messages);
+        if let Some(text) = bench.get_mut(&format!("{folder}tb/{}_tb.{ending}", axi.top())) {
+            let top = axi.top();
+            let tested = String::from_utf8_lossy(text).replace(&format!("{top} dut ("), &format!("{top}_driver dut ("));
+            *text = (tested + &axi.driver()).into_bytes();
+        }
+        part.modules.extend([axi::RUNTIME.0.to_owned(), axi.top()]);
+        part.top = axi.top();
+        part.is_timed = false;
+        files.insert(format!("{folder}rtl/{}.{ending}", axi::RUNTIME.0), axi::RUNTIME.1.as_bytes().to_vec());
+        files.insert(format!("{folder}rtl/{}.{ending}", axi.top()), axi.module(&head).into_bytes());
+        let part = part.with_bench(&bench);
+        files.extend(bench);
+        Ok((part, axi.readme()))
     }
 
     /// A folder for a design that was made elsewhere, whose bench has a message for each recorded run.

@@ -26,7 +26,29 @@ use std::collections::BTreeMap;
 /// The modules of a design as files by path, `rtl/NAME.v` below the folder. `head` says what made them.
 pub fn modules(design: &Design, head: &str, folder: &str) -> BTreeMap<String, Vec<u8>> {
     let file = |one: &headrace_rtl::Module| {
-        (format!("{folder}rtl/{}.v", one.name), module::module(design, one, head).into_bytes())
+        (format!("{folder}rtl/{}.v", one.name), broken(&module::module(design, one, head)).into_bytes())
     };
     design.modules.iter().map(file).collect()
+}
+
+/// Columns beyond which a line is broken: Verilator takes some ten thousand tokens a line.
+const LONGEST_LINE: usize = 4000;
+
+/// The same text with lines that tools take, broken between tokens.
+fn broken(text: &str) -> String {
+    let mut made = String::with_capacity(text.len());
+    for line in text.lines() {
+        let mut column = 0;
+        // Comments end with their line.
+        let is_long = line.len() > LONGEST_LINE && !line.contains("//");
+        for (at, word) in line.split(' ').enumerate() {
+            let ends = is_long && column + word.len() > LONGEST_LINE;
+            let between = if ends { "\n      " } else { " " };
+            made.push_str(if at == 0 { "" } else { between });
+            column = if ends { 0 } else { column } + word.len() + 1;
+            made.push_str(word);
+        }
+        made.push('\n');
+    }
+    made
 }

@@ -22,6 +22,7 @@ pub use device::Dialect;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
+pub(crate) use program::Program;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A program around a network, beside the library: its command line is that of `headrace run`.
 
-use super::super::{Emission, ctype, natives};
+use super::super::{Emission, TrapPlace, ctype, natives};
 use super::build_files::README_PROGRAM;
 use crate::project::Files;
 use headrace_ir::{Native, Network, Port, Scalar};
@@ -16,17 +16,46 @@ const RUNTIME: &[(&str, &str)] = &[
     ("main/headrace_main_natives.c", include_str!("../../../../../runtime/c/headrace_main_natives.c")),
 ];
 
-/// Adds the sources of the program.
+/// Adds the sources of the program around a network that is printed.
 ///
 /// # Errors
 ///
-/// Ports that carry text, and natives that C cannot have.
+/// As [`Program::add`].
 pub(super) fn add(
     files: &mut Files,
     network: &Network,
     emission: &Emission,
     head: &str,
 ) -> Result<(), Vec<Diagnostic>> {
+    let Emission { prefix, places, .. } = emission;
+    Program { network, prefix, places, tell: None }.add(files, head)
+}
+
+/// A program around a network that has a table in C.
+pub(crate) struct Program<'a> {
+    /// The network.
+    pub(crate) network: &'a Network,
+    /// Its table is `PREFIX_network`, declared in `PREFIX.h`.
+    pub(crate) prefix: &'a str,
+    /// Places of run-time errors, by the number in the trap record.
+    pub(crate) places: &'a [TrapPlace],
+    /// The function that says more at the end, if there is one.
+    pub(crate) tell: Option<&'static str>,
+}
+
+impl Program<'_> {
+    /// Adds its sources.
+    ///
+    /// # Errors
+    ///
+    /// Ports that carry text, and natives that C cannot have.
+    pub(crate) fn add(&self, files: &mut Files, head: &str) -> Result<(), Vec<Diagnostic>> {
+        added(files, self, head)
+    }
+}
+
+fn added(files: &mut Files, program: &Program<'_>, head: &str) -> Result<(), Vec<Diagnostic>> {
+    let Program { network, prefix, places, tell } = *program;
     let texts = network.inputs.iter().chain(&network.outputs).filter(|port| port.ty == Scalar::String);
     let refused: Vec<Diagnostic> = texts
         .map(|port| {
@@ -37,7 +66,6 @@ pub(super) fn add(
     if !refused.is_empty() {
         return Err(refused);
     }
-    let prefix = &emission.prefix;
     let all = natives::of_network(network)?;
     // What the runtime has, as the platform supplies it, needs nobody else.
     let others: Vec<&Native> = all
@@ -64,15 +92,16 @@ pub(super) fn add(
     let outputs = ports(&mut text, "headrace_outputs", &network.outputs);
     let instances =
         names(&mut text, "headrace_instances", network.instances.iter().map(|instance| instance.name.as_str()));
-    let places = names(&mut text, "headrace_places", emission.places.iter().map(|place| place.name.as_str()));
+    let n_places = places.len();
+    let places = names(&mut text, "headrace_places", places.iter().map(|place| place.name.as_str()));
     let _ = write!(
         text,
-        "\nint main(int argc, char **argv) {{\n    static const struct headrace_main PROGRAM = {{\n        {}, &{prefix}_network,\n        {inputs}, {},\n        {outputs}, {},\n        {instances}, {},\n        {places}, {},\n        {native},\n    }};\n    return headrace_main(argc, argv, &PROGRAM);\n}}\n",
+        "\nint main(int argc, char **argv) {{\n    static const struct headrace_main PROGRAM = {{\n        {}, &{prefix}_network,\n        {inputs}, {},\n        {outputs}, {},\n        {instances}, {},\n        {places}, {n_places},\n        {native}, {},\n    }};\n    return headrace_main(argc, argv, &PROGRAM);\n}}\n",
         ctype::text_literal(&network.name),
         network.inputs.len(),
         network.outputs.len(),
         network.instances.len(),
-        emission.places.len(),
+        tell.unwrap_or("NULL"),
     );
     files.insert(format!("main/{prefix}_main.c"), text.into_bytes());
     Ok(())

@@ -38,6 +38,8 @@ pub(crate) enum Tree {
     Go {
         task: usize,
         target: usize,
+        /// Tasks that begin with it.
+        beside: Vec<usize>,
     },
     End,
 }
@@ -156,7 +158,7 @@ impl Region {
                     alike.push(self.tasks.len() - 1);
                     self.tasks.len() - 1
                 });
-                Tree::Go { task, target }
+                Tree::Go { task, target, beside: Vec::new() }
             }
             Step::End => Tree::End,
             Step::Deoptimize => return Err("its control has no bounded number of states".to_owned()),
@@ -258,7 +260,9 @@ impl Region {
             }
             Tree::Wait(all) => all.iter().for_each(|one| Self::leaves(&one.2, found)),
             Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| Self::leaves(tree, found)),
-            Tree::Go { task, target } => found.push((*task, *target)),
+            Tree::Go { task, target, beside } => {
+                found.extend(beside.iter().chain([task]).map(|task| (*task, *target)));
+            }
             Tree::End => {}
         }
     }

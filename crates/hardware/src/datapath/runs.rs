@@ -311,6 +311,9 @@ impl<'g> Order<'g> {
         });
         let mut costs: Vec<(u64, usize)> = costs.collect();
         costs.sort_unstable();
-        costs.into_iter().take(PHASES).map(|(_, shift)| Run { start: run.start + shift, ..run }).collect()
+        // Where it was found to begin may be where a round does.
+        let natural = costs.iter().skip(PHASES).filter(|(_, shift)| *shift == 0);
+        let tried = costs.iter().take(PHASES).chain(natural);
+        tried.map(|(_, shift)| Run { start: run.start + shift, ..run }).collect()
     }
 }

@@ -22,9 +22,9 @@ impl Region {
                 then: Box::new(self.with_beside(then, plans)),
                 otherwise: Box::new(self.with_beside(otherwise, plans)),
             },
-            Tree::Wait(all) => {
-                Tree::Wait(all.iter().map(|(port, tokens, next)| (*port, *tokens, self.with_beside(next, plans))).collect())
-            }
+            Tree::Wait(all) => Tree::Wait(
+                all.iter().map(|(port, tokens, next)| (*port, *tokens, self.with_beside(next, plans))).collect(),
+            ),
             Tree::Else(first, second) => {
                 Tree::Else(Box::new(self.with_beside(first, plans)), Box::new(self.with_beside(second, plans)))
             }
@@ -56,8 +56,7 @@ impl Region {
                 if then.is_none() && otherwise.is_none() {
                     return None;
                 }
-                let [then, otherwise] =
-                    [then, otherwise].map(|next| Box::new(next.unwrap_or_else(|| alone.clone())));
+                let [then, otherwise] = [then, otherwise].map(|next| Box::new(next.unwrap_or_else(|| alone.clone())));
                 Some(Tree::Branch { condition: *condition, then, otherwise })
             }
             Tree::Go { task: other, target, beside } if beside.is_empty() && self.is_silent(*other, plans) => {

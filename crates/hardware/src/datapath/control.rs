@@ -213,7 +213,9 @@ fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64], timing
             output.0,
             if timing.is_exact() { "" } else { ", where it does not wait for the block before" }
         ));
-    } else if let Some(last) = plans.iter().filter(|plan| !plan.is_pipelined).map(|plan| plan.last).filter(|last| *last > 0).max() {
+    } else if let Some(last) =
+        plans.iter().filter(|plan| !plan.is_pipelined).map(|plan| plan.last).filter(|last| *last > 0).max()
+    {
         about.push(format!(
             "Initiation interval of its longest task: {last} clock cycles; ports that move single tokens may take longer."
         ));
@@ -279,17 +281,19 @@ impl<'a> Control<'a> {
             (state, next)
         });
         let last = plans.iter().filter(|plan| !plan.is_pipelined).map(|plan| plan.last).max().unwrap_or(0);
+        // Where a bit says whether a task is under way, its last cycle may look like none.
+        let has_flags = last >= 1 << FLAG_BITS;
         let cycle = (last > 0).then(|| {
-            let bits = index_bits(u64::from(last) + 1);
+            let bits = index_bits(u64::from(last) + u64::from(!has_flags));
             b.register("cycle", Bits::zero(bits))
         });
         b.cycle = cycle.map(|(cycle, _)| cycle);
-        let has_flags = last >= 1 << FLAG_BITS;
         let busy = has_flags.then(|| b.register("busy", Bits::zero(1)));
         let lasts: BTreeSet<u32> = plans.iter().map(|plan| plan.last).filter(|last| has_flags && *last > 1).collect();
         let pipeline = plans.iter().position(|plan| plan.is_pipelined && plan.last > 0);
         let stages = pipeline.map_or(0, |task| plans[task].last);
-        let stages = (0..stages).map(|stage| b.register(&format!("stage_{}_valid", stage + 1), Bits::zero(1))).collect();
+        let stages =
+            (0..stages).map(|stage| b.register(&format!("stage_{}_valid", stage + 1), Bits::zero(1))).collect();
         let at_cycle = lasts.into_iter().map(|last| (last, b.register(&format!("at_cycle_{last}"), Bits::zero(1))));
         let at_cycle = at_cycle.collect();
         let long = plans.iter().filter(|plan| plan.last > 0).count();
@@ -603,6 +607,28 @@ impl<'a> Control<'a> {
                     None => whens.push(((*index, value), when.clone())),
                 }
             }
+            // All elements at once are one value.
+            let n = self.b.m.signal(register).width / width;
+            let mut at_once: Vec<(&Expr, Vec<Option<&Expr>>)> = Vec::new();
+            for ((index, value), when) in &whens {
+                let found = at_once.iter().position(|(known, _)| *known == when).unwrap_or_else(|| {
+                    at_once.push((when, vec![None; n as usize]));
+                    at_once.len() - 1
+                });
+                at_once[found].1[*index] = Some(*value);
+            }
+            let whole: Vec<(Expr, Expr)> = (at_once.into_iter())
+                .filter(|_| n > 1)
+                .filter_map(|(when, values)| {
+                    let parts: Vec<Expr> =
+                        values.into_iter().rev().map(|value| value.cloned()).collect::<Option<_>>()?;
+                    Some((when.clone(), Expr::concat(parts)))
+                })
+                .collect();
+            whens.retain(|(_, when)| whole.iter().all(|(known, _)| known != when));
+            body.extend(
+                whole.into_iter().map(|(when, value)| Stmt::If(when, vec![Stmt::assign(next, value)], Vec::new())),
+            );
             let mut groups: Vec<(Expr, Vec<Stmt>)> = Vec::new();
             for ((index, value), when) in whens {
                 let at = Expr::number(32, u64::from(width) * index as u64);

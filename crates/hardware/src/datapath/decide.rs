@@ -54,7 +54,7 @@ impl Region {
                 ((object, index), self.graph.number(value, self.objects[object.0 as usize].width))
             })
             .collect();
-        let initially = self.with_elements(condition, &initially);
+        let initially = self.with_elements(&[condition], &initially)[&condition];
         let initially = self.graph.constant(initially)?;
         let mut stores = Vec::new();
         for (number, plan) in plans.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Region {
             if changed.values().any(|&value| plan.time(&self.graph, value) > 0) {
                 return None;
             }
-            let value = self.with_elements(condition, &changed);
+            let value = self.with_elements(&[condition], &changed)[&condition];
             stores.push((number, self.without_offset(value)));
         }
         // Where two tasks that begin together change it, none of them knows what it becomes.
@@ -83,24 +83,6 @@ impl Region {
         }
         let index = self.graph.number(0, 32);
         Some(self.graph.entry(object, index, 1))
-    }
-
-    /// A condition with other values in the place of elements.
-    fn with_elements(&mut self, condition: NodeId, values: &FxHashMap<(ObjectId, usize), NodeId>) -> NodeId {
-        let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
-        for id in self.graph.reachable([condition]) {
-            let (op, width) = (self.graph.op(id).clone(), self.graph.width(id));
-            let element = match &op {
-                Op::Entry { object, index } => self.graph.constant(*index).map(|index| (*object, index as usize)),
-                _ => None,
-            };
-            let value = element.and_then(|element| values.get(&element).copied()).unwrap_or_else(|| {
-                let operands: Vec<NodeId> = op.operands().iter().map(|operand| new[operand]).collect();
-                self.graph.rebuild(&op, width, &operands)
-            });
-            new.insert(id, value);
-        }
-        new[&condition]
     }
 
     /// A condition that compares with less to be computed: x + 1 < 12 is x < 11 where the sum does not wrap.

@@ -46,7 +46,8 @@ impl Region {
         let mut stands_for: FxHashMap<(ObjectId, usize), (ObjectId, usize)> = FxHashMap::default();
         for &place in &places {
             let initial = self.initial[place.0.0 as usize].get(place.1).copied().unwrap_or(0);
-            let history = (self.objects[place.0.0 as usize].width, initial, stored.get(&place).cloned().unwrap_or_default());
+            let history =
+                (self.objects[place.0.0 as usize].width, initial, stored.get(&place).cloned().unwrap_or_default());
             stands_for.insert(place, *first.entry(history).or_insert(place));
         }
         let n_merged = stands_for.iter().filter(|(place, other)| place != other).count();

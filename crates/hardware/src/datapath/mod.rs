@@ -13,6 +13,7 @@
 //! | file | what is there |
 //! | --- | --- |
 //! | `region` | the automaton as states and tasks; what is refused |
+//! | `chain` | tasks that follow each other without waiting as one |
 //! | `elements`, `minimize` | elements that are always the same, states in which the same may happen |
 //! | `rematerialize` | values that are computed again instead of kept |
 //! | `reassociate` | sums in the order in which their terms come |
@@ -30,6 +31,7 @@
 //! | `control` | states, cycles, and what starts when: the module |
 
 mod beside;
+mod chain;
 mod control;
 mod decide;
 mod elements;
@@ -61,7 +63,7 @@ use std::collections::BTreeSet;
 const MOST_AT_ONCE: u64 = 12_000;
 
 /// Logic of a datapath, at most, in bits.
-const MOST: u64 = 60_000;
+const MOST: u64 = 100_000;
 
 /// A network that becomes a datapath, and how.
 pub(crate) struct Unit {
@@ -82,10 +84,21 @@ impl Unit {
     ///
     /// Why it is none, or not worth it, as a sentence without a full stop.
     pub(crate) fn of(network: &Network, options: &Options, is_fed_back: bool) -> Result<Self, String> {
-        let region = Region::of(network)?.without_dead_stores().with_merged_elements().with_fewest_states();
+        let region = Region::of(network)?.without_dead_stores();
         if region.tasks.is_empty() {
             return Err("nothing in it ever fires".to_owned());
         }
+        let of = |region: Region| {
+            let region = region.without_dead_stores().with_merged_elements().without_copies().with_fewest_states();
+            Self::of_region(network, region, options, is_fed_back)
+        };
+        match region.chained().map(of) {
+            Some(Ok(unit)) => Ok(unit),
+            _ => of(region),
+        }
+    }
+
+    fn of_region(network: &Network, region: Region, options: &Options, is_fed_back: bool) -> Result<Self, String> {
         let (taken, given) = control::beats(network, &region)?;
         if options.stages > 0 {
             return Self::in_stages(network, region, options.stages, (taken, given));

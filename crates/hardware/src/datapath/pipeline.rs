@@ -65,7 +65,8 @@ impl<'g> Flow<'g> {
     fn early(&self, levels_of_stage: u32) -> Stages {
         let mut at: FxHashMap<NodeId, (u32, u32)> = FxHashMap::default();
         for &id in &self.nodes {
-            let (stage, depth) = self.needs[&id].iter().filter_map(|need| at.get(need)).max().copied().unwrap_or((0, 0));
+            let (stage, depth) =
+                self.needs[&id].iter().filter_map(|need| at.get(need)).max().copied().unwrap_or((0, 0));
             let own = levels(self.graph, id);
             let fits = depth + own <= levels_of_stage;
             at.insert(id, if fits { (stage, depth + own) } else { (stage + 1, own) });

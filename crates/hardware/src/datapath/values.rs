@@ -231,9 +231,10 @@ impl<'a> Builder<'a> {
     fn rom(&mut self, like: &str, values: &[(u32, u128)], width: u32) -> Expr {
         let Some(cycle) = self.cycle else { return Expr::number(width, 0) };
         let bits = self.m.signal(cycle).width;
-        let n = values.iter().map(|(at, _)| *at as usize + 1).max().unwrap_or(1);
+        let place = |at: u32| at as usize & ((1 << bits) - 1);
+        let n = values.iter().map(|&(at, _)| place(at) + 1).max().unwrap_or(1);
         let mut all = vec![values[0].1; n];
-        values.iter().for_each(|&(at, value)| all[at as usize] = value);
+        values.iter().for_each(|&(at, value)| all[place(at)] = value);
         let known = self.roms.get(&all).copied().filter(|table| self.m.tables[table.index()].width == width);
         let table = known.unwrap_or_else(|| {
             let name = self.names.fresh(like);

@@ -966,6 +966,10 @@ pub struct HardwareArgs {
     /// In hardware: rounds that a datapath does in a clock cycle, 0 for all of them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1024))]
     pub rounds: u32,
+    /// In hardware: N stages of a pipeline that takes a block in each clock cycle, all rounds one behind the other; 0: none
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "rounds")]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub stages: u32,
     /// In hardware: ports of a datapath move all tokens of a block at once
     #[arg(long)]
     pub wide_ports: bool,
@@ -980,6 +984,7 @@ impl HardwareArgs {
         headrace_hardware::Options {
             datapath: if self.datapath { Datapath::Always } else { Datapath::Auto },
             rounds_per_cycle: self.rounds,
+            stages: self.stages,
             wide_ports: self.wide_ports,
             loop_levels: self.loop_levels,
             ..headrace_hardware::Options::default()

@@ -85,6 +85,8 @@ pub struct Options {
     pub datapath: Datapath,
     /// Rounds that a datapath does in a clock cycle; 0: all of them.
     pub rounds_per_cycle: u32,
+    /// Stages of a pipeline that takes a block in each clock cycle, with all rounds one behind the other; 0: no pipeline.
+    pub stages: u32,
     /// Ports of a datapath move all tokens of a block at once.
     pub wide_ports: bool,
     /// Loops of actors do as many iterations in a clock cycle as have no more levels of logic than that; 0: one.
@@ -113,6 +115,7 @@ impl Default for Options {
             chained_levels: 24,
             datapath: Datapath::default(),
             rounds_per_cycle: 1,
+            stages: 0,
             wide_ports: false,
             loop_levels: 0,
         }

@@ -217,6 +217,14 @@ impl Expr {
             BinaryOp::And if b.is_zero() || a.is_ones() => return b,
             BinaryOp::Or if a.is_ones() => return a,
             BinaryOp::Or if b.is_ones() => return b,
+            // Where no place can carry, a sum is both beside each other.
+            BinaryOp::Add if a.value().is_some() => return Self::binary(op, b, a),
+            BinaryOp::Add if b.value().is_some() => {
+                let (x, y) = (a.possible_bits(), b.possible_bits());
+                if (x.value() & y.value()) == Default::default() {
+                    return Self::binary(BinaryOp::Or, a, b);
+                }
+            }
             // A product with a power of two is wiring.
             BinaryOp::Mul if a.value().is_some() => return Self::binary(op, b, a),
             BinaryOp::Mul => {
@@ -236,6 +244,19 @@ impl Expr {
             _ => {}
         }
         Self::of(ExprKind::Binary(op, Box::new(a), Box::new(b)), width)
+    }
+
+    /// Bits that may be 1, as far as constants, extensions and what stands beside each other say.
+    fn possible_bits(&self) -> Bits {
+        match &self.kind {
+            ExprKind::Constant(value) => value.clone(),
+            ExprKind::Extend(false, inner) => inner.possible_bits().resized(self.width, false),
+            ExprKind::Concat(parts) => {
+                let all = parts.iter().map(Expr::possible_bits);
+                all.reduce(|high, low| high.concat(&low)).unwrap_or_else(|| Bits::ones(self.width))
+            }
+            _ => Bits::ones(self.width),
+        }
     }
 
     /// Both, bit by bit.
@@ -293,6 +314,15 @@ impl Expr {
             {
                 return Self::bit(true);
             }
+            _ => {}
+        }
+        // What is nothing, or more, needs no subtraction.
+        let (is_zero, is_one) = (|x: &Expr| x.is_zero(), |x: &Expr| x.value().and_then(Bits::to_u64) == Some(1));
+        match op {
+            CompareOp::Less if is_zero(&a) => return Self::compare(CompareOp::NotEqual, b, a),
+            CompareOp::Less if is_one(&b) => return Self::compare(CompareOp::Equal, a, Self::number(width, 0)),
+            CompareOp::LessEqual if is_zero(&b) => return Self::compare(CompareOp::Equal, a, b),
+            CompareOp::LessEqual if is_one(&a) => return Self::compare(CompareOp::NotEqual, b, Self::number(width, 0)),
             _ => {}
         }
         // Of one bit: itself, or the other way round.

@@ -14,12 +14,17 @@ use headrace_kernel::{NodeId, ObjectId, Op};
 use headrace_program::names::{Names, identifier};
 use headrace_rtl::{Bits, Expr, Module, Process, SignalId, SignalKind, Stmt, Target, Timing, index_bits};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A counter of cycles with more bits is not looked at by what a cycle waits for: bits beside it say what it would.
+const FLAG_BITS: u32 = 2;
 
 /// A way from a state to a task.
 struct Leaf {
     state: usize,
     task: usize,
+    /// Tasks that begin with it.
+    beside: Vec<usize>,
     target: usize,
     /// What must hold, but for that of the task.
     condition: Expr,
@@ -174,7 +179,7 @@ fn timing(unit: &Unit, lanes: &dyn Fn(usize, usize, u64) -> u64) -> Option<Timin
     }
     let (_, output, beats_out) = port(1, output, tokens, &network.outputs);
     Some(Timing {
-        interval: plan.last.max(beats_in).max(beats_out),
+        interval: if plan.is_pipelined { 1 } else { plan.last }.max(beats_in).max(beats_out),
         // A beat that was collected lies in a register first.
         latency: plan.last + 1 + u32::from(beats_in > 1),
         input: (input, beats_in),
@@ -208,7 +213,9 @@ fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64], timing
             output.0,
             if timing.is_exact() { "" } else { ", where it does not wait for the block before" }
         ));
-    } else if let Some(last) = plans.iter().map(|plan| plan.last).filter(|last| *last > 0).max() {
+    } else if let Some(last) =
+        plans.iter().filter(|plan| !plan.is_pipelined).map(|plan| plan.last).filter(|last| *last > 0).max()
+    {
         about.push(format!(
             "Initiation interval of its longest task: {last} clock cycles; ports that move single tokens may take longer."
         ));
@@ -242,6 +249,11 @@ struct Control<'a> {
     state: Option<(SignalId, SignalId)>,
     /// The cycle with its next value, where a task takes several.
     cycle: Option<(SignalId, SignalId)>,
+    /// Whether a task is under way, and whether it is in cycle so many, each kept as a bit where the cycle has many.
+    busy: Option<(SignalId, SignalId)>,
+    at_cycle: BTreeMap<u32, (SignalId, SignalId)>,
+    /// Whether each stage behind the first has a block, where a task is pipelined.
+    stages: Vec<(SignalId, SignalId)>,
     /// Which of the tasks that take cycles is under way, where there are several.
     current: Option<(SignalId, SignalId)>,
     object_next: FxHashMap<ObjectId, SignalId>,
@@ -268,12 +280,22 @@ impl<'a> Control<'a> {
             }
             (state, next)
         });
-        let last = plans.iter().map(|plan| plan.last).max().unwrap_or(0);
+        let last = plans.iter().filter(|plan| !plan.is_pipelined).map(|plan| plan.last).max().unwrap_or(0);
+        // Where a bit says whether a task is under way, its last cycle may look like none.
+        let has_flags = last >= 1 << FLAG_BITS;
         let cycle = (last > 0).then(|| {
-            let bits = index_bits(u64::from(last) + 1);
+            let bits = index_bits(u64::from(last) + u64::from(!has_flags));
             b.register("cycle", Bits::zero(bits))
         });
         b.cycle = cycle.map(|(cycle, _)| cycle);
+        let busy = has_flags.then(|| b.register("busy", Bits::zero(1)));
+        let lasts: BTreeSet<u32> = plans.iter().map(|plan| plan.last).filter(|last| has_flags && *last > 1).collect();
+        let pipeline = plans.iter().position(|plan| plan.is_pipelined && plan.last > 0);
+        let stages = pipeline.map_or(0, |task| plans[task].last);
+        let stages =
+            (0..stages).map(|stage| b.register(&format!("stage_{}_valid", stage + 1), Bits::zero(1))).collect();
+        let at_cycle = lasts.into_iter().map(|last| (last, b.register(&format!("at_cycle_{last}"), Bits::zero(1))));
+        let at_cycle = at_cycle.collect();
         let long = plans.iter().filter(|plan| plan.last > 0).count();
         let current = (long > 1).then(|| {
             let bits = index_bits(plans.len() as u64);
@@ -301,7 +323,7 @@ impl<'a> Control<'a> {
             b.objects.insert(id, register);
             object_next.insert(id, next);
         }
-        Self { region, plans, b, outputs, state, cycle, current, object_next, starts }
+        Self { region, plans, b, outputs, state, cycle, busy, at_cycle, stages, current, object_next, starts }
     }
 
     fn get(&self, id: SignalId) -> Expr {
@@ -313,18 +335,40 @@ impl<'a> Control<'a> {
         if self.plans[task].last == 0 {
             return Expr::bit(false);
         }
-        let Some((cycle, _)) = self.cycle else { return Expr::bit(false) };
-        let busy = self.get(cycle).is(0).inverted();
+        let busy = self.idle().inverted();
         match self.current {
             Some((current, _)) => busy.and(self.get(current).is(task as u64)),
             None => busy,
         }
     }
 
+    /// Whether no task that takes cycles is under way.
+    fn idle(&self) -> Expr {
+        if !self.stages.is_empty() {
+            return self.stages.iter().fold(Expr::bit(true), |all, stage| all.and(self.get(stage.0).inverted()));
+        }
+        match (self.busy, self.cycle) {
+            (Some((busy, _)), _) => self.get(busy).inverted(),
+            (None, Some((cycle, _))) => self.get(cycle).is(0),
+            (None, None) => Expr::bit(true),
+        }
+    }
+
+    /// Whether the task under way is in this cycle.
+    fn is_at(&self, time: u32) -> Expr {
+        match (self.at_cycle.get(&time), self.cycle) {
+            (Some((flag, _)), _) => self.get(*flag),
+            (None, Some((cycle, _))) => self.get(cycle).is(u64::from(time)),
+            (None, None) => Expr::bit(false),
+        }
+    }
+
     /// Whether a task is in its last cycle.
     fn at_end(&self, task: usize) -> Expr {
-        let Some((cycle, _)) = self.cycle else { return Expr::bit(false) };
-        let at_last = self.get(cycle).is(u64::from(self.plans[task].last));
+        if let Some((last, _)) = self.stages.last() {
+            return self.get(*last);
+        }
+        let at_last = self.is_at(self.plans[task].last);
         match self.current {
             Some((current, _)) => at_last.and(self.get(current).is(task as u64)),
             None => at_last,
@@ -351,8 +395,11 @@ impl<'a> Control<'a> {
         }
         let any_done = done.values().copied().collect::<BTreeSet<_>>();
         let any_done = any_done.into_iter().fold(Expr::bit(false), |all, one| all.or(self.get(one)));
-        let idle = self.cycle.map_or(Expr::bit(true), |(cycle, _)| self.get(cycle).is(0));
-        let free = idle.clone().or(any_done.clone());
+        let idle = self.idle();
+        // A pipeline waits as a whole for room at its end.
+        let stalled = stalls.values().copied().collect::<BTreeSet<_>>();
+        let stalled = stalled.into_iter().fold(Expr::bit(false), |all, one| all.or(self.get(one)));
+        let free = if self.stages.is_empty() { idle.clone().or(any_done.clone()) } else { stalled.clone().inverted() };
         let lates = self.datapaths(&done, &stalls);
         let leaves = self.all_leaves();
         let mut fires = Vec::new();
@@ -367,7 +414,8 @@ impl<'a> Control<'a> {
                 condition = condition.and(idle.clone()).and(self.room(task));
             }
             for &other in &long {
-                if self.is_in_the_way(leaf, &lates[other]) {
+                let mut begun = leaf.beside.iter().chain([&leaf.task]);
+                if begun.any(|&task| self.is_in_the_way(task, &leaf.reads, &lates[other])) {
                     condition = condition.and(self.running(other).inverted());
                 }
             }
@@ -378,7 +426,7 @@ impl<'a> Control<'a> {
         }
         self.next_state(&leaves, &fires);
         for task in 0..self.region.tasks.len() {
-            let own = leaves.iter().zip(&fires).filter(|(leaf, _)| leaf.task == task);
+            let own = leaves.iter().zip(&fires).filter(|(leaf, _)| leaf.task == task || leaf.beside.contains(&task));
             let any = own.fold(Expr::bit(false), |all, (_, &fire)| all.or(self.get(fire)));
             self.b.m.assign(self.starts[task], any);
         }
@@ -388,6 +436,12 @@ impl<'a> Control<'a> {
             self.b.m.assign(self.b.inputs[at].taken, any);
         }
         self.next_cycle(&long, &stalls, any_done);
+        let mut before = long.first().map_or(Expr::bit(false), |&task| self.get(self.starts[task]));
+        for (stage, next) in self.stages.clone() {
+            let moved = Expr::select(stalled.clone(), self.get(stage), before);
+            self.b.m.assign(next, moved);
+            before = self.get(stage);
+        }
     }
 
     /// The next value of the state: that behind the task that begins.
@@ -407,7 +461,17 @@ impl<'a> Control<'a> {
         let Some((cycle, next)) = self.cycle else { return };
         let bits = self.b.m.signal(cycle).width;
         let begins = long.iter().fold(Expr::bit(false), |all, &task| all.or(self.get(self.starts[task])));
-        let waits = long.iter().fold(self.get(cycle).is(0), |all, task| all.or(self.get(stalls[task])));
+        let stall = long.iter().fold(Expr::bit(false), |all, task| all.or(self.get(stalls[task])));
+        if let Some((busy, next)) = self.busy {
+            let stays = self.get(busy).and(any_done.clone().inverted());
+            self.b.m.assign(next, begins.clone().or(stays));
+        }
+        for (last, (flag, next)) in self.at_cycle.clone() {
+            let comes = self.get(cycle).is(u64::from(last) - 1).and(any_done.clone().inverted());
+            let on = Expr::select(stall.clone(), self.get(flag), comes);
+            self.b.m.assign(next, begins.clone().inverted().and(on));
+        }
+        let waits = self.idle().or(stall);
         let one_more = self.get(cycle).plus(Expr::number(bits, 1));
         let on = Expr::select(any_done, Expr::number(bits, 0), one_more);
         let value = Expr::select(waits, self.get(cycle), on);
@@ -460,20 +524,21 @@ impl<'a> Control<'a> {
                 let any = leaves[from..].iter().fold(Expr::bit(false), |any, leaf| any.or(leaf.condition.clone()));
                 self.leaves_of(state, second, condition.and(any.inverted()), reads, leaves);
             }
-            Tree::Go { task, target } => {
-                leaves.push(Leaf { state, task: *task, target: *target, condition, reads: reads.clone() });
+            Tree::Go { task, target, beside } => {
+                let (beside, reads) = (beside.clone(), reads.clone());
+                leaves.push(Leaf { state, task: *task, beside, target: *target, condition, reads });
             }
             Tree::End => {}
         }
     }
 
     /// Whether a task cannot begin on this way while another one is under way.
-    fn is_in_the_way(&self, leaf: &Leaf, other: &Late) -> bool {
-        let task = &self.region.tasks[leaf.task];
-        let plan = &self.plans[leaf.task];
+    fn is_in_the_way(&self, task: usize, decided_by: &FxHashSet<ObjectId>, other: &Late) -> bool {
+        let plan = &self.plans[task];
+        let task = &self.region.tasks[task];
         let reads = self.region.objects_of(task.roots());
         let mut writes = task.stores.iter().map(|store| store.0);
-        leaf.reads.iter().chain(&reads).any(|object| other.writes.contains(object))
+        decided_by.iter().chain(&reads).any(|object| other.writes.contains(object))
             || writes.any(|object| other.writes.contains(&object) || plan.last == 0 && other.reads.contains(&object))
     }
 
@@ -491,7 +556,8 @@ impl<'a> Control<'a> {
             let at_end = done.get(&number).map_or_else(|| self.get(start), |&done| self.get(done));
             let widths: Vec<u32> = self.outputs.iter().map(|port| port.width).collect();
             let mut late = Late::default();
-            let mut datapath = Datapath::new(&mut self.b, (number, task, plan), start, running, stall);
+            let stages = self.stages.iter().filter(|_| plan.is_pipelined).map(|stage| stage.0).collect();
+            let mut datapath = Datapath::new(&mut self.b, (number, task, plan), start, running, stall, stages);
             for &(object, index, value) in &task.stores {
                 let time = datapath.time(value);
                 if time > 0 {
@@ -541,6 +607,28 @@ impl<'a> Control<'a> {
                     None => whens.push(((*index, value), when.clone())),
                 }
             }
+            // All elements at once are one value.
+            let n = self.b.m.signal(register).width / width;
+            let mut at_once: Vec<(&Expr, Vec<Option<&Expr>>)> = Vec::new();
+            for ((index, value), when) in &whens {
+                let found = at_once.iter().position(|(known, _)| *known == when).unwrap_or_else(|| {
+                    at_once.push((when, vec![None; n as usize]));
+                    at_once.len() - 1
+                });
+                at_once[found].1[*index] = Some(*value);
+            }
+            let whole: Vec<(Expr, Expr)> = (at_once.into_iter())
+                .filter(|_| n > 1)
+                .filter_map(|(when, values)| {
+                    let parts: Vec<Expr> =
+                        values.into_iter().rev().map(|value| value.cloned()).collect::<Option<_>>()?;
+                    Some((when.clone(), Expr::concat(parts)))
+                })
+                .collect();
+            whens.retain(|(_, when)| whole.iter().all(|(known, _)| known != when));
+            body.extend(
+                whole.into_iter().map(|(when, value)| Stmt::If(when, vec![Stmt::assign(next, value)], Vec::new())),
+            );
             let mut groups: Vec<(Expr, Vec<Stmt>)> = Vec::new();
             for ((index, value), when) in whens {
                 let at = Expr::number(32, u64::from(width) * index as u64);

@@ -13,24 +13,37 @@
 //! | file | what is there |
 //! | --- | --- |
 //! | `region` | the automaton as states and tasks; what is refused |
+//! | `chain` | tasks that follow each other without waiting as one |
+//! | `elements`, `minimize` | elements that are always the same, states in which the same may happen |
 //! | `rematerialize` | values that are computed again instead of kept |
 //! | `reassociate` | sums in the order in which their terms come |
 //! | `runs` | where values repeat, iteration after iteration |
 //! | `estimate` | logic and levels of values, on the fabric of an FPGA |
 //! | `overlap` | the next block in, when the last one goes out |
+//! | `pipeline` | a task in stages, a block in each cycle |
+//! | `beside` | what begins together |
 //! | `plan` | operators, cycles, registers between them |
 //! | `share` | operators that several tasks share |
+//! | `rings` | values chosen by the cycle, in registers that turn |
+//! | `decide` | conditions that are computed a cycle before |
 //! | `values` | the datapath: values of a plan as logic and registers |
 //! | `streams` | ports: beats of several tokens made of tokens, and taken apart |
 //! | `control` | states, cycles, and what starts when: the module |
 
+mod beside;
+mod chain;
 mod control;
+mod decide;
+mod elements;
 mod estimate;
+mod minimize;
 mod overlap;
+mod pipeline;
 mod plan;
 mod reassociate;
 mod region;
 mod rematerialize;
+mod rings;
 mod runs;
 mod share;
 mod streams;
@@ -50,7 +63,7 @@ use std::collections::BTreeSet;
 const MOST_AT_ONCE: u64 = 12_000;
 
 /// Logic of a datapath, at most, in bits.
-const MOST: u64 = 60_000;
+const MOST: u64 = 100_000;
 
 /// A network that becomes a datapath, and how.
 pub(crate) struct Unit {
@@ -75,7 +88,21 @@ impl Unit {
         if region.tasks.is_empty() {
             return Err("nothing in it ever fires".to_owned());
         }
+        let of = |region: Region| {
+            let region = region.without_dead_stores().with_merged_elements().without_copies().with_fewest_states();
+            Self::of_region(network, region, options, is_fed_back)
+        };
+        match region.chained().map(of) {
+            Some(Ok(unit)) => Ok(unit),
+            _ => of(region),
+        }
+    }
+
+    fn of_region(network: &Network, region: Region, options: &Options, is_fed_back: bool) -> Result<Self, String> {
         let (taken, given) = control::beats(network, &region)?;
+        if options.stages > 0 {
+            return Self::in_stages(network, region, options.stages, (taken, given));
+        }
         let (region, plans) = planned(region, options.rounds_per_cycle);
         // Tasks of several cycles overlap by themselves.
         let may_overlap = !is_fed_back && plans.iter().all(|plan| plan.last == 0);
@@ -84,7 +111,11 @@ impl Unit {
             Some(region) => planned(region, options.rounds_per_cycle),
             None => with_early_sums((region, plans), options.rounds_per_cycle),
         };
-        let region = share::shared(region, &mut plans);
+        let mut region = share::shared(region, &mut plans);
+        if options.rounds_per_cycle == 0 {
+            region.begin_beside(&plans);
+        }
+        region.decide_early(&plans);
         control::check(&region, &plans)?;
         let n_loops = plans.iter().filter(|plan| plan.last > 0).count();
         let area = area(&region, &plans);
@@ -96,6 +127,31 @@ impl Unit {
         if area > most {
             return Err(format!("its datapath would have {area} bits of logic{hint}"));
         }
+        Ok(Self { network: network.clone(), region, plans, taken, given })
+    }
+
+    /// The datapath with the task that has the most logic in so many stages.
+    fn in_stages(
+        network: &Network,
+        region: Region,
+        stages: u32,
+        (taken, given): (Vec<u64>, Vec<u64>),
+    ) -> Result<Self, String> {
+        let mut region = region.rematerialized().unwrap_or(region);
+        let mut plans = plans_of(&mut region, 0);
+        let (task, _) = (plans.iter().enumerate())
+            .filter(|(at, _)| region.tasks[*at].produces.iter().any(|n| *n > 0))
+            .max_by_key(|(_, plan)| plan.area)
+            .ok_or("nothing that it does puts anything out")?;
+        plans[task] = Plan::pipelined(&region.graph, &region.tasks[task].roots(), stages);
+        let late = region.tasks[task].stores.iter().find(|store| plans[task].time(&region.graph, store.2) > 0);
+        if let Some((object, ..)) = late {
+            let name = &region.objects[object.0 as usize].name;
+            return Err(format!("a block needs what the one before leaves in `{name}`, so that it has no stages"));
+        }
+        region.begin_beside(&plans);
+        region.decide_early(&plans);
+        control::check(&region, &plans)?;
         Ok(Self { network: network.clone(), region, plans, taken, given })
     }
 

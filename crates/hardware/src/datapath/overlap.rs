@@ -28,7 +28,7 @@ impl Region {
             Tree::Wait(all) => {
                 Tree::Wait(all.iter().map(|(port, tokens, next)| (*port, *tokens, self.with_next(next))).collect())
             }
-            Tree::Go { task, target } => {
+            Tree::Go { task, target, .. } => {
                 let first = self.tasks[*task].clone();
                 let is_last = first.produces.iter().any(|n| *n > 0) && first.consumes.iter().all(|n| *n == 0);
                 let next = self.states[*target].0.clone();
@@ -48,7 +48,7 @@ impl Region {
                 let all = all.iter().map(|(port, tokens, next)| Some((*port, *tokens, self.after(first, next)?)));
                 Some(Tree::Wait(all.collect::<Option<_>>()?))
             }
-            Tree::Go { task, target } => {
+            Tree::Go { task, target, .. } => {
                 let second = &self.tasks[*task];
                 let changed: FxHashSet<ObjectId> = first.stores.iter().map(|store| store.0).collect();
                 let takes = second.consumes.iter().any(|n| *n > 0);
@@ -61,7 +61,7 @@ impl Region {
                 both.stores.extend(second.stores.iter().copied());
                 both.stores.sort_unstable_by_key(|store| (store.0, store.1));
                 self.tasks.push(both);
-                Some(Tree::Go { task: self.tasks.len() - 1, target: *target })
+                Some(Tree::Go { task: self.tasks.len() - 1, target: *target, beside: Vec::new() })
             }
             Tree::Branch { .. } | Tree::Else(..) | Tree::End => None,
         }

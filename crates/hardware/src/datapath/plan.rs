@@ -7,6 +7,7 @@
 //! the chain in cycle 0: the words of a block are where those of the message schedule come from afterwards.
 
 use super::estimate::{choices, late_table, levels, weight};
+use super::rings::{Rings, Stream};
 use super::runs::{Order, Run, extended, is_source, is_wire};
 use headrace_kernel::{Graph, NodeId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -73,6 +74,10 @@ pub(crate) struct Plan {
     pub(crate) depth: u32,
     /// The same down to each value, in the cycle in which it is computed.
     pub(crate) depths: FxHashMap<NodeId, u32>,
+    /// Values that are chosen by the cycle, in registers that turn.
+    pub(crate) rings: Rings,
+    /// Whether a block begins in each cycle: cycles of a block are stages then, and all values are by themselves.
+    pub(crate) is_pipelined: bool,
 }
 
 /// For values of a class from before its first iteration, those that may be meant, with how much speaks for each.
@@ -209,6 +214,7 @@ impl Plan {
         plan.singles = order.iter().copied().filter(|id| !plan.place.contains_key(id)).collect();
         plan.place_singles(graph, roots)?;
         plan.check(graph)?;
+        plan.rings = plan.rings_of(graph);
         plan.area = plan.area_of(graph);
         Ok(plan)
     }
@@ -634,9 +640,44 @@ impl Plan {
         Ok(())
     }
 
+    /// What an operand needs in which cycle.
+    pub(crate) fn stream(user: &Class, all: &[(usize, NodeId)]) -> Stream {
+        all.iter().map(|&(index, id)| (user.time + index as u32, id)).collect()
+    }
+
+    fn rings_of(&self, graph: &Graph) -> Rings {
+        fn streams(user: &Class, source: &Source, found: &mut Vec<Stream>) {
+            match source {
+                Source::Varying(all) => found.push(Plan::stream(user, all)),
+                Source::But(rule, _) => streams(user, rule, found),
+                Source::Wire(_, parts) => parts.iter().for_each(|part| streams(user, part, found)),
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        for class in &self.classes {
+            class.operands.iter().for_each(|source| streams(class, source, &mut found));
+        }
+        let is_there = |id: NodeId| self.time(graph, id) == 0 && !is_constant(graph, id);
+        Rings::of(graph, found, is_there, choices)
+    }
+
+    /// The logic that chooses by the cycle where an operand comes from, but for what rings have.
+    fn choice(&self, graph: &Graph, user: &Class, source: &Source) -> u64 {
+        let among = |all: &[(usize, NodeId)]| choices(all.len() as u64 * u64::from(graph.width(all[0].1)));
+        match source {
+            Source::Varying(all) if self.rings.place(&Self::stream(user, all)).is_some() => 0,
+            Source::Varying(all) => among(all),
+            Source::But(rule, others) => self.choice(graph, user, rule) + among(others),
+            Source::Wire(_, parts) => parts.iter().map(|part| self.choice(graph, user, part)).sum(),
+            Source::Constants(all) => choices(all.len() as u64),
+            Source::Same(_) | Source::Value(..) => 0,
+        }
+    }
+
     fn area_of(&self, graph: &Graph) -> u64 {
         let classes = self.classes.iter().map(|class| {
-            let chosen: u64 = class.operands.iter().map(|source| choice(graph, source)).sum();
+            let chosen: u64 = class.operands.iter().map(|source| self.choice(graph, class, source)).sum();
             let own = weight(graph, class.nodes[0]);
             let is_behind =
                 |source: &Source| matches!(source, Source::Value(of, delta) if self.stage(class, *of, *delta) == 0);
@@ -654,7 +695,8 @@ impl Plan {
         }
         let widths = self.classes.iter().map(|class| u64::from(graph.width(class.nodes[0])));
         let loaded: u64 = depth.iter().zip(widths).map(|(&depth, width)| depth.max(0) as u64 * width).sum();
-        loaded + classes.sum::<u64>() + self.singles.iter().map(|&id| weight(graph, id)).sum::<u64>()
+        let rings: u64 = self.rings.all.iter().map(|ring| ring.area(graph)).sum();
+        loaded + rings + classes.sum::<u64>() + self.singles.iter().map(|&id| weight(graph, id)).sum::<u64>()
     }
 }
 
@@ -670,18 +712,6 @@ fn any(source: &Source, is: &dyn Fn(&Source) -> bool) -> bool {
             Source::But(rule, _) => any(rule, is),
             _ => false,
         }
-}
-
-/// The logic that chooses by the cycle where an operand comes from.
-fn choice(graph: &Graph, source: &Source) -> u64 {
-    let among = |all: &[(usize, NodeId)]| choices(all.len() as u64 * u64::from(graph.width(all[0].1)));
-    match source {
-        Source::Varying(all) => among(all),
-        Source::But(rule, others) => choice(graph, rule) + among(others),
-        Source::Wire(_, parts) => parts.iter().map(|part| choice(graph, part)).sum(),
-        Source::Constants(all) => choices(all.len() as u64),
-        Source::Same(_) | Source::Value(..) => 0,
-    }
 }
 
 /// What tells operands from each other, from where their iteration is.

@@ -38,6 +38,8 @@ pub(crate) enum Tree {
     Go {
         task: usize,
         target: usize,
+        /// Tasks that begin with it.
+        beside: Vec<usize>,
     },
     End,
 }
@@ -129,6 +131,33 @@ impl Region {
         self.states.iter_mut().for_each(|(tree, _)| tree.substitute(new));
     }
 
+    /// What these values are with others in the place of elements, and all that they are made of.
+    pub(super) fn with_elements(
+        &mut self,
+        roots: &[NodeId],
+        values: &FxHashMap<(ObjectId, usize), NodeId>,
+    ) -> FxHashMap<NodeId, NodeId> {
+        let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+        for id in self.graph.reachable(roots.iter().copied()) {
+            let (op, width) = (self.graph.op(id).clone(), self.graph.width(id));
+            let element = match &op {
+                Op::Entry { object, index } => self.graph.constant(*index).map(|index| (*object, index as usize)),
+                _ => None,
+            };
+            let value = element.and_then(|element| values.get(&element).copied()).unwrap_or_else(|| {
+                let operands: Vec<NodeId> = op.operands().iter().map(|operand| new[operand]).collect();
+                self.graph.rebuild(&op, width, &operands)
+            });
+            new.insert(id, value);
+        }
+        new
+    }
+
+    /// Whether a value is an element at a computed place.
+    pub(super) fn is_computed_element(&self, id: NodeId) -> bool {
+        matches!(self.graph.op(id), Op::Entry { index, .. } if self.graph.constant(*index).is_none())
+    }
+
     fn tree(&mut self, step: Step, known: &mut FxHashMap<usize, Vec<usize>>) -> Result<Tree, String> {
         Ok(match step {
             Step::Branch { before, condition, then, otherwise } => {
@@ -156,7 +185,7 @@ impl Region {
                     alike.push(self.tasks.len() - 1);
                     self.tasks.len() - 1
                 });
-                Tree::Go { task, target }
+                Tree::Go { task, target, beside: Vec::new() }
             }
             Step::End => Tree::End,
             Step::Deoptimize => return Err("its control has no bounded number of states".to_owned()),
@@ -258,7 +287,9 @@ impl Region {
             }
             Tree::Wait(all) => all.iter().for_each(|one| Self::leaves(&one.2, found)),
             Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| Self::leaves(tree, found)),
-            Tree::Go { task, target } => found.push((*task, *target)),
+            Tree::Go { task, target, beside } => {
+                found.extend(beside.iter().chain([task]).map(|task| (*task, *target)));
+            }
             Tree::End => {}
         }
     }

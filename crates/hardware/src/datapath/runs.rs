@@ -28,6 +28,9 @@ const PHASES: usize = 8;
 /// Values that only the first iteration has.
 const SKIPPED: usize = 8;
 
+/// How far it is looked at what values are made of, to tell them apart.
+const DEEP: usize = 8;
+
 /// The least number of iterations.
 const LEAST: usize = 3;
 
@@ -112,7 +115,10 @@ impl<'g> Order<'g> {
         for _ in 0..REORDERED {
             let mut found = Vec::new();
             order.search(0, order.nodes.len(), &mut found);
-            let other = |run: &Run| order.with_first_iteration(run).or_else(|| order.with_last_iteration(run));
+            let other = |run: &Run| {
+                let first = order.with_first_iteration(run).or_else(|| order.with_last_iteration(run));
+                first.or_else(|| order.with_part_before(run))
+            };
             let Some(nodes) = found.iter().find_map(other) else { break };
             order = Self::in_order(graph, nodes);
         }
@@ -170,6 +176,76 @@ impl<'g> Order<'g> {
         }
         let rest = (end..self.nodes.len()).filter(|at| !found.contains(at));
         Some((0..end).chain(found.iter().copied()).chain(rest).map(|at| self.nodes[at]).collect())
+    }
+
+    /// The order with more of the iteration before a run: as much of its end as there is, in the order of the others. A value is found
+    /// by those that need it: they need it as others, an iteration later, need another.
+    fn with_part_before(&self, run: &Run) -> Option<Vec<NodeId>> {
+        let (start, period) = (run.start, run.period);
+        if run.whole().end < start + 2 * period {
+            return None;
+        }
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); period];
+        for at in start..start + 2 * period {
+            for &need in self.needs[at].iter().filter(|need| (start..start + period).contains(need)) {
+                users[need - start].push(at - start);
+            }
+        }
+        let made = self.made_of(start + period);
+        // Places in the model, from its end; the values found for them lie before the run.
+        let mut found: Vec<usize> = Vec::new();
+        let mut taken = vec![false; start];
+        for at in (0..period).rev() {
+            // Who needs it, an iteration before: in the run, or among those found.
+            let needed_by = |user: &usize| match user.checked_sub(period) {
+                Some(later) => Some(start + later),
+                None => found.get(period - 1 - user).copied(),
+            };
+            let by: Vec<usize> = users[at].iter().filter_map(needed_by).collect();
+            let is_it = |candidate: &usize| {
+                !taken[*candidate]
+                    && self.forms[*candidate] == self.forms[start + at]
+                    && by.iter().all(|user| self.needs[*user].contains(candidate))
+            };
+            // Of several the one that is made most alike.
+            let alike = |candidate: usize| made.iter().filter(|made| made[candidate] == made[start + at]).count();
+            let Some(place) = by.first().and_then(|&user| {
+                let fits = self.needs[user].iter().copied().filter(|need| *need < start).filter(is_it);
+                fits.max_by_key(|&candidate| (alike(candidate), std::cmp::Reverse(candidate)))
+            }) else {
+                break;
+            };
+            taken[place] = true;
+            found.push(place);
+        }
+        found.reverse();
+        let n = found.len();
+        if 4 * n < period || found.iter().enumerate().all(|(at, &place)| place == start - n + at) {
+            return None;
+        }
+        let rest = (0..start).filter(|&at| !taken[at]);
+        let all: Vec<usize> = rest.chain(found).chain(start..self.nodes.len()).collect();
+        let mut place = vec![0; all.len()];
+        all.iter().enumerate().for_each(|(at, &old)| place[old] = at);
+        let is_right = all.iter().all(|&old| self.needs[old].iter().all(|&need| place[need] < place[old]));
+        is_right.then(|| all.into_iter().map(|at| self.nodes[at]).collect())
+    }
+
+    /// Hashes of how each of the first so many values is made, of what it needs, of what that needs, and so on.
+    fn made_of(&self, n: usize) -> Vec<Vec<u64>> {
+        let mut all = vec![self.forms[..n].to_vec()];
+        for depth in 0..DEEP {
+            let next = (0..n).map(|at| {
+                let mut of: Vec<u64> = self.needs[at].iter().map(|&need| all[depth][need]).collect();
+                of.sort_unstable();
+                let mut hash = FxHasher::default();
+                (self.forms[at], of).hash(&mut hash);
+                hash.finish()
+            });
+            let next = next.collect();
+            all.push(next);
+        }
+        all
     }
 
     fn in_order(graph: &'g Graph, nodes: Vec<NodeId>) -> Self {
@@ -311,6 +387,9 @@ impl<'g> Order<'g> {
         });
         let mut costs: Vec<(u64, usize)> = costs.collect();
         costs.sort_unstable();
-        costs.into_iter().take(PHASES).map(|(_, shift)| Run { start: run.start + shift, ..run }).collect()
+        // Where it was found to begin may be where a round does.
+        let natural = costs.iter().skip(PHASES).filter(|(_, shift)| *shift == 0);
+        let tried = costs.iter().take(PHASES).chain(natural);
+        tried.map(|(_, shift)| Run { start: run.start + shift, ..run }).collect()
     }
 }

@@ -43,12 +43,17 @@ pub(crate) struct Datapath<'a, 'b> {
     running: Expr,
     /// Whether it waits in its last cycle for room.
     stalls: Expr,
+    /// Whether each stage behind the first has a block, where it is pipelined.
+    stages: Vec<SignalId>,
     stored: FxHashSet<(ObjectId, usize)>,
     /// Objects that are read after the task has begun.
     pub(crate) late_reads: FxHashSet<ObjectId>,
     operators: FxHashMap<usize, SignalId>,
     chains: FxHashMap<(usize, i64), SignalId>,
     held: BTreeMap<NodeId, SignalId>,
+    /// Values so many stages behind that in which they are computed.
+    piped: FxHashMap<(NodeId, u32), SignalId>,
+    rings: FxHashMap<usize, SignalId>,
     singles: FxHashMap<NodeId, Expr>,
 }
 
@@ -226,9 +231,10 @@ impl<'a> Builder<'a> {
     fn rom(&mut self, like: &str, values: &[(u32, u128)], width: u32) -> Expr {
         let Some(cycle) = self.cycle else { return Expr::number(width, 0) };
         let bits = self.m.signal(cycle).width;
-        let n = values.iter().map(|(at, _)| *at as usize + 1).max().unwrap_or(1);
+        let place = |at: u32| at as usize & ((1 << bits) - 1);
+        let n = values.iter().map(|&(at, _)| place(at) + 1).max().unwrap_or(1);
         let mut all = vec![values[0].1; n];
-        values.iter().for_each(|&(at, value)| all[at as usize] = value);
+        values.iter().for_each(|&(at, value)| all[place(at)] = value);
         let known = self.roms.get(&all).copied().filter(|table| self.m.tables[table.index()].width == width);
         let table = known.unwrap_or_else(|| {
             let name = self.names.fresh(like);
@@ -292,6 +298,7 @@ impl<'a, 'b> Datapath<'a, 'b> {
         start: SignalId,
         running: Expr,
         stalls: Expr,
+        stages: Vec<SignalId>,
     ) -> Self {
         let stored = task.stores.iter().map(|store| (store.0, store.1)).collect();
         Self {
@@ -301,11 +308,14 @@ impl<'a, 'b> Datapath<'a, 'b> {
             start,
             running,
             stalls,
+            stages,
+            piped: FxHashMap::default(),
             stored,
             late_reads: FxHashSet::default(),
             operators: FxHashMap::default(),
             chains: FxHashMap::default(),
             held: BTreeMap::new(),
+            rings: FxHashMap::default(),
             singles: FxHashMap::default(),
         }
     }
@@ -317,6 +327,9 @@ impl<'a, 'b> Datapath<'a, 'b> {
 
     /// Whether it is a cycle of the task.
     pub(crate) fn is_cycle(&self, time: u32) -> Expr {
+        if let Some(&stage) = (time as usize).checked_sub(1).and_then(|stage| self.stages.get(stage)) {
+            return self.b.m.get(stage);
+        }
         match (time, self.b.cycle) {
             (0, _) | (_, None) => self.b.m.get(self.start),
             (_, Some(cycle)) => self.running.clone().and(self.b.m.get(cycle).is(u64::from(time))),
@@ -328,6 +341,9 @@ impl<'a, 'b> Datapath<'a, 'b> {
         let graph = self.b.graph;
         if time == 0 {
             return self.b.at_beginning(id);
+        }
+        if self.plan.is_pipelined {
+            return self.at_stage(id, time);
         }
         if is_source(graph, id) {
             return self.later_source(id);
@@ -349,6 +365,33 @@ impl<'a, 'b> Datapath<'a, 'b> {
                 self.b.operation(id, operands)
             }
         }
+    }
+
+    /// A value in a stage behind the first.
+    fn at_stage(&mut self, id: NodeId, stage: u32) -> Expr {
+        let graph = self.b.graph;
+        if graph.constant(id).is_some() {
+            return self.b.source(id);
+        }
+        if super::runs::is_wire(graph.op(id)) {
+            let operands = graph.op(id).operands().to_vec();
+            let operands = operands.into_iter().map(|operand| self.at(operand, stage)).collect();
+            return self.b.operation(id, operands);
+        }
+        let behind = stage - self.time(id);
+        if behind == 0 {
+            return self.single(id, stage);
+        }
+        if let Some(&known) = self.piped.get(&(id, behind)) {
+            return self.b.m.get(known);
+        }
+        let like = format!("t{}_stage_{stage}", self.number);
+        let (register, next) = self.b.register(&like, Bits::zero(graph.width(id)));
+        self.piped.insert((id, behind), register);
+        let before = self.at(id, stage - 1);
+        let kept = self.b.m.get(register);
+        self.b.m.assign(next, Expr::select(self.stalls.clone(), kept.clone(), before));
+        kept
     }
 
     fn later_source(&mut self, id: NodeId) -> Expr {
@@ -516,6 +559,35 @@ impl<'a, 'b> Datapath<'a, 'b> {
         kept
     }
 
+    /// The registers of a ring, the first in the lowest bits.
+    fn ring(&mut self, number: usize) -> Expr {
+        if let Some(&known) = self.rings.get(&number) {
+            return self.b.m.get(known);
+        }
+        let ring = &self.plan.rings.all[number];
+        let width = self.b.graph.width(ring.first[0]);
+        let (register, next) =
+            self.b.register(&format!("t{}_ring", self.number), Bits::zero(width * ring.first.len() as u32));
+        self.rings.insert(number, register);
+        let kept = self.b.m.get(register);
+        let turned = |turn: &Vec<usize>| {
+            let parts = turn.iter().rev().map(|&source| kept.clone().slice(source as u32 * width, width));
+            Expr::concat(parts.collect())
+        };
+        let mut value = turned(&ring.turns[0]);
+        for (way, turn) in ring.turns.iter().enumerate().skip(1) {
+            let is_it: Vec<(u32, u128)> =
+                ring.steps.iter().map(|&(time, other)| (time, u128::from(other == way))).collect();
+            let is_it = self.b.rom(&format!("t{}_turn", self.number), &is_it, 1);
+            value = Expr::select(is_it, turned(turn), value);
+        }
+        let value = Expr::select(self.stalls.clone(), kept.clone(), value);
+        let first = ring.first.iter().rev().map(|&id| self.b.at_beginning(id)).collect();
+        let value = Expr::select(self.b.m.get(self.start), Expr::concat(first), value);
+        self.b.m.assign(next, value);
+        kept
+    }
+
     fn operand(&mut self, user: &'a Class, source: &'a Source) -> Expr {
         let like = format!("t{}_operand", self.number);
         match source {
@@ -544,6 +616,11 @@ impl<'a, 'b> Datapath<'a, 'b> {
             Source::Wire(id, parts) => {
                 let parts = parts.iter().map(|part| self.operand(user, part)).collect();
                 self.b.operation(*id, parts)
+            }
+            Source::Varying(all) if self.plan.rings.place(&Plan::stream(user, all)).is_some() => {
+                let (ring, register) = self.plan.rings.place(&Plan::stream(user, all)).unwrap_or_default();
+                let width = self.b.graph.width(all[0].1);
+                self.ring(ring).slice(register as u32 * width, width)
             }
             Source::Varying(all) => {
                 let cases = self.cases(user, all);

@@ -280,6 +280,7 @@ pub fn hardware_words(options: &headrace_hardware::Options) -> Vec<String> {
     let mut words = Vec::new();
     words.extend((options.datapath == Datapath::Always).then(|| "--datapath".to_owned()));
     words.extend((options.rounds_per_cycle != 1).then(|| format!("--rounds {}", options.rounds_per_cycle)));
+    words.extend((options.stages != 0).then(|| format!("--stages {}", options.stages)));
     words.extend(options.wide_ports.then(|| "--wide-ports".to_owned()));
     words.extend((options.loop_levels != 0).then(|| format!("--loop-levels {}", options.loop_levels)));
     words

@@ -189,7 +189,7 @@ fn of_operation(
     Ok(Source {
         primitive: spec.set.clone(),
         operation: spec.name.clone(),
-        variant: variant.name.clone(),
+        variant: joined([variant.name.clone()].into_iter().chain(folding(arguments)).collect()),
         implementation: "headrace".into(),
         made_by: built.command,
         ..of_project(&files, &format!("{}/", spec.name), bench)
@@ -269,6 +269,7 @@ fn of_network(context: &mut Context, name: &str, arguments: &SynthArgs) -> Outco
     let bench = TestBench::of_project(&files, "", blocks, bits);
     Ok(Source {
         primitive: network.name.clone(),
+        variant: joined(folding(arguments)),
         implementation: "headrace".into(),
         made_by: built.command,
         timing: given(arguments).unwrap_or_else(|| bench.map_or(Timing::Unknown, Timing::Measured)),
@@ -337,6 +338,23 @@ fn tokens(network: &Network, streams: &[Tokens], blocks: u64) -> Vec<Vec<u8>> {
         all.push(stored);
     }
     all
+}
+
+/// How rounds are folded, where that is not the usual way: rows of one network are told from each other by it.
+fn folding(arguments: &SynthArgs) -> Vec<String> {
+    let options = arguments.hardware.options();
+    let usual = headrace_hardware::Options::default();
+    let mut words = Vec::new();
+    words.extend((options.rounds_per_cycle != usual.rounds_per_cycle).then(|| match options.rounds_per_cycle {
+        0 => "all rounds in a cycle".to_owned(),
+        n => format!("{n} rounds a cycle"),
+    }));
+    words.extend((options.stages != usual.stages).then(|| format!("{} stages", options.stages)));
+    words
+}
+
+fn joined(words: Vec<String>) -> String {
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// The Verilog of a project in a folder of it.

@@ -1,0 +1,154 @@
+//! Operation chaining of states: tasks that follow each other without waiting for anything are one task.
+//!
+//! A ring of rounds that another ring goes along with is explored as a state for each step of each of them, though nothing ever
+//! waits between the first and the last. What such a task reads is what the one before stores, and so both become one, in whose
+//! values rounds are found again.
+
+use super::region::{Region, Task, Tree};
+use headrace_kernel::{NodeId, ObjectId};
+use rustc_hash::FxHashMap;
+
+impl Region {
+    /// The region with such tasks joined; `None` where there are none.
+    pub(crate) fn chained(&self) -> Option<Region> {
+        let mut region = self.clone();
+        let mut joined: FxHashMap<(usize, usize), Option<usize>> = FxHashMap::default();
+        for state in 0..region.states.len() {
+            let mut tree = region.states[state].0.clone();
+            region.chain(&mut tree, &mut joined);
+            region.states[state].0 = tree;
+        }
+        if joined.values().all(Option::is_none) {
+            return None;
+        }
+        region.without_what_never_happens().into()
+    }
+
+    fn chain(&mut self, tree: &mut Tree, joined: &mut FxHashMap<(usize, usize), Option<usize>>) {
+        match tree {
+            Tree::Branch { then, otherwise, .. } => {
+                self.chain(then, joined);
+                self.chain(otherwise, joined);
+            }
+            Tree::Wait(all) => all.iter_mut().for_each(|one| self.chain(&mut one.2, joined)),
+            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| self.chain(tree, joined)),
+            Tree::Go { task, target, beside } if beside.is_empty() => {
+                // A circle in which nothing waits is gone round once.
+                for _ in 0..self.states.len() {
+                    let Tree::Go { task: next, target: end, beside } = &self.states[*target].0 else { break };
+                    if !beside.is_empty() {
+                        break;
+                    }
+                    let (next, end) = (*next, *end);
+                    let both = match joined.get(&(*task, next)) {
+                        Some(known) => *known,
+                        None => {
+                            let both = self.joined_tasks(*task, next);
+                            joined.insert((*task, next), both);
+                            both
+                        }
+                    };
+                    let Some(both) = both else { break };
+                    (*task, *target) = (both, end);
+                }
+            }
+            Tree::Go { .. } | Tree::End => {}
+        }
+    }
+
+    /// A task and the one behind it as one; `None` where both put tokens out at one port, or the second takes any.
+    fn joined_tasks(&mut self, first: usize, second: usize) -> Option<usize> {
+        let (one, other) = (self.tasks[first].clone(), self.tasks[second].clone());
+        let both_give = one.produces.iter().zip(&other.produces).any(|(a, b)| *a > 0 && *b > 0);
+        if both_give || other.consumes.iter().any(|n| *n > 0) {
+            return None;
+        }
+        let known: FxHashMap<(ObjectId, usize), NodeId> =
+            one.stores.iter().map(|store| ((store.0, store.1), store.2)).collect();
+        let roots = other.roots();
+        // An element at a computed place may be one that has changed.
+        let is_computed = |id: &NodeId| self.is_computed_element(*id);
+        if self.graph.reachable(roots.iter().copied()).iter().any(is_computed) {
+            return None;
+        }
+        let new = self.with_elements(&roots, &known);
+        let mut both = Task { consumes: one.consumes, ..Task::default() };
+        both.produces = one.produces.iter().zip(&other.produces).map(|(a, b)| a + b).collect();
+        both.outputs = one.outputs;
+        both.outputs.extend(other.outputs.iter().map(|&(port, offset, value)| (port, offset, new[&value])));
+        both.stores = other.stores.iter().map(|&(object, index, value)| (object, index, new[&value])).collect();
+        let is_left = |store: &(ObjectId, usize, NodeId)| {
+            other.stores.iter().all(|later| (later.0, later.1) != (store.0, store.1))
+        };
+        both.stores.extend(one.stores.into_iter().filter(is_left));
+        both.stores.sort_unstable_by_key(|store| (store.0, store.1));
+        self.tasks.push(both);
+        Some(self.tasks.len() - 1)
+    }
+
+    /// The region with one task where several do the same.
+    pub(crate) fn without_copies(mut self) -> Region {
+        let n = self.tasks.len();
+        let first = |at: usize| (0..at).find(|&other| self.tasks[other] == self.tasks[at]).unwrap_or(at);
+        let tasks: Vec<usize> = (0..n).map(first).collect();
+        let states: Vec<usize> = (0..self.states.len()).collect();
+        self.states.iter_mut().for_each(|(tree, _)| renumber(tree, &states, &tasks));
+        self.without_what_never_happens()
+    }
+
+    /// The region without states that are never entered, and without tasks that are never done.
+    fn without_what_never_happens(mut self) -> Region {
+        let mut entered = vec![false; self.states.len()];
+        let mut done = vec![false; self.tasks.len()];
+        let mut open = vec![0];
+        while let Some(state) = open.pop() {
+            if std::mem::replace(&mut entered[state], true) {
+                continue;
+            }
+            let mut leaves = Vec::new();
+            Region::leaves(&self.states[state].0, &mut leaves);
+            for (task, target) in leaves {
+                done[task] = true;
+                open.push(target);
+            }
+        }
+        let numbers = |kept: &[bool]| -> Vec<usize> {
+            let mut next = 0;
+            let number = |kept: &bool| {
+                next += usize::from(*kept);
+                next.saturating_sub(1)
+            };
+            kept.iter().map(number).collect()
+        };
+        let (states, tasks) = (numbers(&entered), numbers(&done));
+        let mut at = 0;
+        self.states.retain(|_| {
+            at += 1;
+            entered[at - 1]
+        });
+        let mut at = 0;
+        self.tasks.retain(|_| {
+            at += 1;
+            done[at - 1]
+        });
+        self.states.iter_mut().for_each(|(tree, _)| renumber(tree, &states, &tasks));
+        self
+    }
+}
+
+fn renumber(tree: &mut Tree, states: &[usize], tasks: &[usize]) {
+    match tree {
+        Tree::Branch { then, otherwise, .. } => {
+            renumber(then, states, tasks);
+            renumber(otherwise, states, tasks);
+        }
+        Tree::Wait(all) => all.iter_mut().for_each(|one| renumber(&mut one.2, states, tasks)),
+        Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| renumber(tree, states, tasks)),
+        Tree::Go { task, target, beside } => {
+            *task = tasks[*task];
+            *target = states[*target];
+            beside.iter_mut().for_each(|task| *task = tasks[*task]);
+        }
+        Tree::End => {}
+    }
+}

@@ -109,6 +109,10 @@ pub fn judge(row: &RowSpec, subject: Subject, variant: &str, measured: &Measured
         verdict.note = format!("there is no {kind} of ours");
         return verdict;
     };
+    if row.must.is_none() && row.goal.is_none() {
+        verdict.status = Status::Compared;
+        return verdict;
+    }
     verdict.status =
         match (reached(&row.must, row, subject, own, measured), reached(&row.goal, row, subject, own, measured)) {
             (Err(why), _) => {
@@ -183,6 +187,17 @@ fn describe(mark: &Mark, set: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A row that asks for nothing reaches nothing: it has figures only.
+    #[test]
+    fn rows_without_marks_are_for_comparison() {
+        let row = row("{}", "{}");
+        let times = Times { cycles: vec![200.0], ..Times::default() };
+        let ours = Ours { variant: "v".into(), engine: "e".into(), constant_time: false, times };
+        let measured = Measured { ours: vec![ours], ..Measured::default() };
+        let verdict = judge(&row, Subject { set: "x", operation: "hash" }, "v", &measured);
+        assert_eq!((verdict.status, verdict.ours), (Status::Compared, Some(2.0)));
+    }
     use crate::rules::Rules;
 
     fn row(must: &str, goal: &str) -> RowSpec {

@@ -3,8 +3,8 @@
 
 use super::project::{operation_prefix, set_name};
 use crate::operation::{Function, Parameter, functions, parameters};
-use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_library::{PortSpec, Role};
 use std::fmt::Write as _;
 
 /// What helps with a message.
@@ -135,6 +135,37 @@ pub fn shim(spec: &OperationSpec, help: Help) -> String {
     text
 }
 
+/// Where a tag goes and what room it has: behind the text, as other libraries put theirs; one of another length behind all room
+/// for text.
+fn tag(spec: &OperationSpec, out: &str, text_bytes: &str) -> (String, String) {
+    match spec.output(Role::Tag).map(|port| &port.sizes) {
+        Some(sizes) if !sizes.allows(16) => (format!("{out} + 2 * n_bytes + 16"), sizes.max().to_string()),
+        _ => (format!("{out} + {text_bytes}"), "PEER_TAG_BYTES".to_owned()),
+    }
+}
+
+/// The secret part of a nonce, and its length: none, where there may be none, else the initial block once more.
+fn secret_nonce(port: &PortSpec) -> (String, String) {
+    match port.sizes.min() {
+        0 => nothing(),
+        least => ("context->iv".to_owned(), least.to_string()),
+    }
+}
+
+/// Where it comes out, between text and tag, and its room.
+fn secret_nonce_out(out: &str) -> (String, String) {
+    (format!("{out} + 2 * n_bytes + 48"), "16".to_owned())
+}
+
+fn nothing() -> (String, String) {
+    ("NULL".to_owned(), "0".to_owned())
+}
+
+/// A string as arguments.
+fn given((bytes, length): (String, String), more: &str) -> String {
+    format!(", {bytes}, {length}{more}")
+}
+
 /// Messages that a call of `many` is given at most.
 const MANY: &str = "enum { MANY = 64 };\n\n";
 
@@ -145,6 +176,7 @@ fn many(spec: &OperationSpec, op: &str) -> String {
     }
     let verifies = spec.input(Role::TagIn).is_some();
     let has_output = spec.output(Role::Output).is_some();
+    let tag = |out: &str, text_bytes: &str| tag(spec, out, text_bytes);
     // Lists of strings, their lengths, and what is set for each message.
     let (mut lists, mut set, mut arguments) = (String::new(), String::new(), String::new());
     for role in Role::ALL.into_iter().filter(|role| !role.is_control() && *role != Role::Key) {
@@ -153,21 +185,23 @@ fn many(spec: &OperationSpec, op: &str) -> String {
         let name = format!("all_{}", port.role.name().replace('-', "_"));
         if role.is_output() {
             let (bytes, room) = match role {
-                Role::Output => ("out[i]", "2 * n_bytes + 64"),
-                Role::Tag if has_output => ("out[i] + n_bytes", "PEER_TAG_BYTES"),
-                Role::Tag => ("out[i]", "64"),
-                _ => ("NULL", "0"),
+                Role::Output => ("out[i]".to_owned(), "2 * n_bytes + 64".to_owned()),
+                Role::Tag if has_output => tag("out[i]", "n_bytes"),
+                Role::Tag => ("out[i]".to_owned(), "64".to_owned()),
+                Role::SecretNonceOut => secret_nonce_out("out[i]"),
+                _ => nothing(),
             };
             let _ = writeln!(lists, "    uint8_t *{name}[MANY];\n    size_t {name}_room[MANY], {name}_bytes[MANY];");
             let _ = writeln!(set, "        {name}[i] = {bytes};\n        {name}_room[i] = {room};");
             let _ = write!(arguments, ", {name}, {name}_room, {name}_bytes");
         } else {
             let (bytes, length) = match role {
-                Role::Nonce | Role::Iv => ("context->iv", "context->iv_bytes"),
-                Role::Input if verifies => ("in[i]", "n_bytes - PEER_TAG_BYTES"),
-                Role::Input => ("in[i]", "n_bytes"),
-                Role::TagIn => ("in[i] + n_bytes - PEER_TAG_BYTES", "PEER_TAG_BYTES"),
-                _ => ("NULL", "0"),
+                Role::Nonce | Role::Iv => ("context->iv".to_owned(), "context->iv_bytes".to_owned()),
+                Role::SecretNonce => secret_nonce(port),
+                Role::Input if verifies => ("in[i]".to_owned(), "n_bytes - PEER_TAG_BYTES".to_owned()),
+                Role::Input => ("in[i]".to_owned(), "n_bytes".to_owned()),
+                Role::TagIn => ("in[i] + n_bytes - PEER_TAG_BYTES".to_owned(), "PEER_TAG_BYTES".to_owned()),
+                _ => nothing(),
             };
             let _ = writeln!(lists, "    const uint8_t *{name}[MANY];\n    size_t {name}_bytes[MANY];");
             let _ = writeln!(set, "        {name}[i] = {bytes};\n        {name}_bytes[i] = {length};");
@@ -196,14 +230,19 @@ fn pieces(spec: &OperationSpec, op: &str) -> String {
     }
     let has_output = spec.output(Role::Output).is_some();
     let arguments = |function: Function| -> String {
-        let argument = |parameter: &Parameter| match parameter.port.role {
-            Role::Nonce | Role::Iv => ", context->iv, context->iv_bytes",
-            Role::Input => ", in + at, piece",
-            Role::Output => ", out + out_bytes, 2 * n_bytes + 64 - out_bytes, &got",
-            Role::Tag if has_output => ", out + n_bytes, PEER_TAG_BYTES, &tag_bytes",
-            Role::Tag => ", out, 64, &tag_bytes",
-            role if role.is_output() => ", NULL, 0, &none_bytes",
-            _ => ", NULL, 0",
+        let argument = |parameter: &Parameter| -> String {
+            match parameter.port.role {
+                Role::Nonce | Role::Iv => ", context->iv, context->iv_bytes",
+                Role::Input => ", in + at, piece",
+                Role::Output => ", out + out_bytes, 2 * n_bytes + 64 - out_bytes, &got",
+                Role::Tag if has_output => return given(tag(spec, "out", "n_bytes"), ", &tag_bytes"),
+                Role::Tag => ", out, 64, &tag_bytes",
+                Role::SecretNonce => return given(secret_nonce(&parameter.port), ""),
+                Role::SecretNonceOut => return given(secret_nonce_out("out"), ", &none_bytes"),
+                role if role.is_output() => ", NULL, 0, &none_bytes",
+                _ => ", NULL, 0",
+            }
+            .to_owned()
         };
         parameters(spec, function).iter().map(argument).collect()
     };
@@ -242,13 +281,19 @@ fn body(spec: &OperationSpec, op: &str, help: Help) -> String {
         if port.is_none() {
             continue;
         }
+        let own = match (role, port) {
+            (Role::Tag, _) if has_output => given(tag(spec, "out", "out_bytes_expected"), ", &tag_bytes"),
+            (Role::SecretNonce, Some(port)) => given(secret_nonce(port), ""),
+            (Role::SecretNonceOut, _) => given(secret_nonce_out("out"), ", &none_bytes"),
+            _ => String::new(),
+        };
         arguments.push_str(match role {
+            _ if !own.is_empty() => &own,
             Role::Nonce | Role::Iv => ", context->iv, context->iv_bytes",
             Role::Input => ", in, text_bytes",
             Role::TagIn => ", in + text_bytes, PEER_TAG_BYTES",
             // No result is longer than twice its input and the room behind it.
             Role::Output => ", out, 2 * n_bytes + 64, &out_bytes",
-            Role::Tag if has_output => ", out + out_bytes_expected, PEER_TAG_BYTES, &tag_bytes",
             Role::Tag => ", out, 64, &tag_bytes",
             _ if role.is_output() => ", NULL, 0, &none_bytes",
             _ => ", NULL, 0",

@@ -653,7 +653,9 @@ impl Bench<'_> {
             let loops = loops_of(&spec, &network);
             // Long messages go through the loop that takes most.
             let taken = |body: &&Loop| body.consumes.iter().map(|&(n, bits)| n * u64::from(bits)).sum::<u64>();
-            let Some(body) = loops.loops.iter().rev().max_by_key(|body| (taken(body) > 0, body.graph.len())) else { continue };
+            let Some(body) = loops.loops.iter().rev().max_by_key(|body| (taken(body) > 0, body.graph.len())) else {
+                continue;
+            };
             let mut ways = on_trial(body, !body.is_independent());
             // What is printed first is what is estimated to be the fastest, by the estimate of the target.
             ways.sort_by(|a, b| a.variant.cycles.total_cmp(&b.variant.cycles));

@@ -237,7 +237,7 @@ fn pieces(spec: &OperationSpec, op: &str) -> String {
                 Role::Output => ", out + out_bytes, 2 * n_bytes + 64 - out_bytes, &got",
                 Role::Tag if has_output => return given(tag(spec, "out", "n_bytes"), ", &tag_bytes"),
                 Role::Tag => ", out, 64, &tag_bytes",
-                Role::SecretNonce => return given(secret_nonce(&parameter.port), ""),
+                Role::SecretNonce => return given(secret_nonce(parameter.port), ""),
                 Role::SecretNonceOut => return given(secret_nonce_out("out"), ", &none_bytes"),
                 role if role.is_output() => ", NULL, 0, &none_bytes",
                 _ => ", NULL, 0",

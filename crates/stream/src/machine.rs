@@ -48,7 +48,7 @@ pub struct Processor {
     pub family: Figure<u32>,
     /// Operations of all kinds that begin in a cycle at most.
     pub issued: Figure<f64>,
-    /// Operations that it looks ahead.
+    /// Operations that wait among which it chooses: so far it looks ahead.
     pub window: Figure<f64>,
     /// Cycles from the beginning of each kind of operation to its result.
     pub latency: Figure<BTreeMap<String, f64>>,
@@ -213,10 +213,15 @@ impl Machine {
         }
         if let Some(processor) = &machine.processor {
             let pipes = processor.pipe.values();
-            let figures = [processor.issued.value, processor.window.value].into_iter().chain(pipes.map(|pipe| pipe.count.value));
+            let figures =
+                [processor.issued.value, processor.window.value].into_iter().chain(pipes.map(|pipe| pipe.count.value));
             let times = processor.latency.values().chain(processor.pipe.values().flat_map(|pipe| pipe.busy.values()));
-            if !(figures.into_iter().all(|it| it.is_finite() && it > 0.0) && times.into_iter().all(|it| it.is_finite() && *it >= 0.0)) {
-                return wrong("`processor.issued`, `window` and counts of pipes must be more than 0, times not less".into());
+            if !(figures.into_iter().all(|it| it.is_finite() && it > 0.0)
+                && times.into_iter().all(|it| it.is_finite() && *it >= 0.0))
+            {
+                return wrong(
+                    "`processor.issued`, `window` and counts of pipes must be more than 0, times not less".into(),
+                );
             }
         }
         let needs = [

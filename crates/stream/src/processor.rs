@@ -32,7 +32,8 @@ impl Processor {
     /// Whether it is that of this computer, as far as the system says so.
     pub fn is_here(&self) -> bool {
         let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let family = text.lines().find_map(|line| line.strip_prefix("cpu family")?.split(':').nth(1)?.trim().parse().ok());
+        let family =
+            text.lines().find_map(|line| line.strip_prefix("cpu family")?.split(':').nth(1)?.trim().parse().ok());
         family == Some(self.family.value)
     }
 
@@ -43,8 +44,7 @@ impl Processor {
     /// Such kinds.
     pub fn pace(&self, counted: &Counted) -> Result<Pace, String> {
         let is_known = |kind: &String| self.pipe.values().any(|pipe| pipe.busy.contains_key(kind));
-        let unknown: Vec<&str> =
-            counted.operations.keys().filter(|kind| !is_known(kind)).map(String::as_str).collect();
+        let unknown: Vec<&str> = counted.operations.keys().filter(|kind| !is_known(kind)).map(String::as_str).collect();
         if !unknown.is_empty() {
             return Err(format!("nothing is known of {}", unknown.join(", ")));
         }
@@ -88,7 +88,9 @@ mod tests {
         let chain = operations(500.0);
         assert!(pace(&operations(1000.0), &chain, true) >= 1000.0);
         // Few operations are done beside those of other groups.
-        assert!(pace(&operations(10.0), &operations(10.0), false) < pace(&operations(10.0), &operations(10.0), true) / 10.0);
+        assert!(
+            pace(&operations(10.0), &operations(10.0), false) < pace(&operations(10.0), &operations(10.0), true) / 10.0
+        );
         let unknown = BTreeMap::from([("prayer".to_owned(), 1.0)]);
         let counted = Counted { operations: &unknown, chain: &none, group: 1.0, is_carried: false };
         assert_eq!(processor.pace(&counted), Err("nothing is known of prayer".into()));

@@ -590,7 +590,12 @@ impl Bench<'_> {
                 rules,
                 &[],
             ),
-            experiment("E11", "values of kernels beside the evaluator's, on random tokens and keys", values, &[&simulator]),
+            experiment(
+                "E11",
+                "values of kernels beside the evaluator's, on random tokens and keys",
+                values,
+                &[&simulator],
+            ),
         ))
     }
 

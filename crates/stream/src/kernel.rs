@@ -342,14 +342,29 @@ pub fn name_of_bound(machine: &Machine, at: usize) -> String {
 /// How often registers are looked for with more values in the scratchpad.
 const ATTEMPTS: usize = 14;
 
+/// The same of short code, which takes little time.
+const ATTEMPTS_IN_TURN: usize = 20;
+
 /// Steps of the interval, whether results have room at the ports of two units, and whose turn it is among operations that wait
 /// equally long, in the order in which they are tried.
 const TRIES: [(usize, bool, usize); 6] =
     [(0, true, 0), (1, false, 0), (2, false, 0), (1, true, 0), (3, false, 0), (4, true, 0)];
 
 /// What is tried of short code first.
-const TURNS: [(usize, bool, usize); 7] =
-    [(0, true, 0), (0, false, 1), (0, true, 1), (0, false, 2), (0, true, 2), (0, false, 3), (0, true, 3)];
+const TURNS: [(usize, bool, usize); 12] = [
+    (0, true, 0),
+    (0, false, 1),
+    (0, true, 1),
+    (0, false, 2),
+    (0, true, 2),
+    (0, false, 3),
+    (0, true, 3),
+    (0, false, 4),
+    (0, true, 4),
+    (0, false, 5),
+    (0, true, 5),
+    (0, false, 6),
+];
 
 /// Words of code up to which it is short.
 const SHORT: usize = 600;
@@ -380,7 +395,11 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let mut turn = 0;
     let mut best: Option<Kernel> = None;
     // Long code takes long, and what it lacks is rarely found by chance.
-    let attempts = if placed.code.len() > LONG { ATTEMPTS / 4 } else { ATTEMPTS };
+    let attempts = match placed.code.len() {
+        ..=SHORT => ATTEMPTS_IN_TURN,
+        ..=LONG => ATTEMPTS,
+        _ => ATTEMPTS / 4,
+    };
     if let Some(most) = &machine.microcode_words {
         let selected = select(placed, machine, &spilled)?;
         let least = problem(&selected.ops, machine, false).res_mii();

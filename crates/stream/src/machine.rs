@@ -48,7 +48,7 @@ pub struct Processor {
     pub family: Figure<u32>,
     /// Operations of all kinds that begin in a cycle at most.
     pub issued: Figure<f64>,
-    /// Operations that wait among which it chooses: so far it looks ahead.
+    /// Operations that it looks ahead.
     pub window: Figure<f64>,
     /// Cycles from the beginning of each kind of operation to its result.
     pub latency: Figure<BTreeMap<String, f64>>,

@@ -15,7 +15,7 @@ import tempfile
 
 WIDTHS = [("zmm", 64), ("ymm", 32), ("xmm", 16)]
 TWO_SOURCES = [
-    "vpxorq", "vpaddd", "vpsllvd", "vprolvd", "vpshufb", "vpunpckldq", "vpermb", "vpermi2b", "vpermi2d", "vpmuludq", "vpmulld",
+    "vpxorq", "vpaddd", "vpsllvd", "vprolvd", "vpshufb", "vpunpckldq", "vpermb", "vpermi2b", "vpermi2d", "vpmuludq", "vpmulld", "vpmullq",
     "vaesenc", "vaesdec", "vaesenclast",
 ]
 IMMEDIATE = ["vprold", "vpslld"]

@@ -24,11 +24,16 @@ const MOST_FAILED: usize = 40;
 /// A schedule with the shortest interval, from `least` on, for which one is found; `None`: none of at most `most`
 /// cycles was found.
 pub fn modulo(problem: &Problem, least: usize, most: usize) -> Option<Scheduled> {
+    modulo_in_turn(problem, least, most, 0)
+}
+
+/// The same; of operations that wait equally long, another comes first in each turn.
+pub fn modulo_in_turn(problem: &Problem, least: usize, most: usize, turn: usize) -> Option<Scheduled> {
     let (res_mii, rec_mii) = (problem.res_mii(), problem.rec_mii());
     let mut ii = least.max(res_mii).max(rec_mii);
     let mut n_failed = 0;
     while ii <= most && n_failed < MOST_FAILED {
-        if let Some(begins) = attempt(problem, ii) {
+        if let Some(begins) = attempt(problem, ii, turn) {
             let mut schedule = Schedule { ii, begins };
             // An operation that takes a unit twice may be in its own way.
             if problem.verify(&schedule).is_ok() {
@@ -44,7 +49,7 @@ pub fn modulo(problem: &Problem, least: usize, most: usize) -> Option<Scheduled>
     None
 }
 
-fn attempt(problem: &Problem, ii: usize) -> Option<Vec<usize>> {
+fn attempt(problem: &Problem, ii: usize, turn: usize) -> Option<Vec<usize>> {
     let heights = problem.heights(ii)?;
     let (incoming, outgoing) = (problem.incoming(), problem.outgoing());
     let n = problem.operations.len();
@@ -54,7 +59,7 @@ fn attempt(problem: &Problem, ii: usize) -> Option<Vec<usize>> {
     // By height, then by number. Ties of height follow the order within an iteration, so that the first time round
     // operands have places before what reads them.
     let mut ranks = vec![0; n];
-    problem.topological().into_iter().enumerate().for_each(|(rank, at)| ranks[at] = rank);
+    problem.topological().into_iter().enumerate().for_each(|(rank, at)| ranks[at] = in_turn(rank, turn));
     let key = |at: usize| (-heights[at], ranks[at], at);
     let mut open: BTreeSet<(i64, usize, usize)> = (0..n).map(key).collect();
     let mut budget = BUDGET * n + 16;
@@ -83,6 +88,13 @@ fn attempt(problem: &Problem, ii: usize) -> Option<Vec<usize>> {
         }
     }
     begins.into_iter().collect()
+}
+
+/// A rank among equals; in the first turn it is itself.
+fn in_turn(rank: usize, turn: usize) -> usize {
+    // Multiplication by an odd number puts numbers into another order (Knuth's, for 32 bits).
+    let mixed = || (rank as u32).wrapping_mul(2_654_435_761).rotate_left(turn as u32) as usize;
+    if turn == 0 { rank } else { mixed() }
 }
 
 /// Moves operations to later cycles where their results are held shorter and no operand is held longer for it.

@@ -342,8 +342,32 @@ pub fn name_of_bound(machine: &Machine, at: usize) -> String {
 /// How often registers are looked for with more values in the scratchpad.
 const ATTEMPTS: usize = 14;
 
-/// Steps of the interval, and whether results have room at the ports of two units, in the order in which they are tried.
-const TRIES: [(usize, bool); 6] = [(0, true), (1, false), (2, false), (1, true), (3, false), (4, true)];
+/// The same of short code, which takes little time.
+const ATTEMPTS_IN_TURN: usize = 20;
+
+/// Steps of the interval, whether results have room at the ports of two units, and whose turn it is among operations that wait
+/// equally long, in the order in which they are tried.
+const TRIES: [(usize, bool, usize); 6] =
+    [(0, true, 0), (1, false, 0), (2, false, 0), (1, true, 0), (3, false, 0), (4, true, 0)];
+
+/// What is tried of short code first.
+const TURNS: [(usize, bool, usize); 12] = [
+    (0, true, 0),
+    (0, false, 1),
+    (0, true, 1),
+    (0, false, 2),
+    (0, true, 2),
+    (0, false, 3),
+    (0, true, 3),
+    (0, false, 4),
+    (0, true, 4),
+    (0, false, 5),
+    (0, true, 5),
+    (0, false, 6),
+];
+
+/// Words of code up to which it is short.
+const SHORT: usize = 600;
 
 /// Words of code of which fewer are tried.
 const LONG: usize = 2500;
@@ -364,10 +388,18 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     // What units ask for, without room that is only tried.
     let mut bound: Option<(usize, Vec<usize>)> = None;
     let n_tries = if placed.code.len() > LONG { 2 } else { TRIES.len() };
-    let mut order = TRIES[..n_tries].iter();
+    let tries = &TRIES[..n_tries];
+    let is_short = placed.code.len() <= SHORT;
+    let tries = if is_short { [&TURNS[..], &tries[1..]].concat() } else { tries.to_vec() };
+    let mut order = tries.iter();
+    let mut turn = 0;
     let mut best: Option<Kernel> = None;
     // Long code takes long, and what it lacks is rarely found by chance.
-    let attempts = if placed.code.len() > LONG { ATTEMPTS / 4 } else { ATTEMPTS };
+    let attempts = match placed.code.len() {
+        ..=SHORT => ATTEMPTS_IN_TURN,
+        ..=LONG => ATTEMPTS,
+        _ => ATTEMPTS / 4,
+    };
     if let Some(most) = &machine.microcode_words {
         let selected = select(placed, machine, &spilled)?;
         let least = problem(&selected.ops, machine, false).res_mii();
@@ -390,7 +422,8 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
             Scheduling::List => Schedule { ii: plain.ii + overhead, ..plain },
             // One after the other always has a schedule.
             Scheduling::Modulo => {
-                match modulo::modulo(&problem, res_mii.max(rec_mii) + overhead + longer, plain.ii + overhead) {
+                let from = res_mii.max(rec_mii) + overhead + longer;
+                match modulo::modulo_in_turn(&problem, from, plain.ii + overhead, turn) {
                     Some(made) => made.schedule,
                     None => Schedule { ii: plain.ii + overhead, ..plain },
                 }
@@ -429,11 +462,11 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
             }
             // First the same interval with more room at ports, then longer ones.
             let is_good = conflicts == 0 && interval <= least.max(rec_mii) + overhead + longer;
-            let Some(&(steps, more_room)) = order.next() else { break };
+            let Some(&(steps, more_room, whose)) = order.next() else { break };
             if is_good {
                 break;
             }
-            (longer, spreads) = (steps * (1 + res_mii / 256), more_room);
+            (longer, spreads, turn) = (steps * (1 + res_mii / 256), more_room, whose);
             continue;
         }
         if best.is_some() {

@@ -16,7 +16,7 @@ use headrace_transform::passes::coalesce_token_loads::{self, TokenWords, coalesc
 use headrace_transform::passes::pass::BlockRef;
 use headrace_transform::passes::peel_first_iteration::{self, Settled, peel_first_iteration};
 use headrace_transform::passes::pipelines::{SCALAR_ITERATION, SCALAR_LOOP};
-use headrace_transform::statements::{Iterations, Kept, size};
+use headrace_transform::statements::{Iterations, Kept, Piece, size};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
@@ -132,8 +132,19 @@ fn work_of_words(body: &Loop, needed: &[NodeId], printing: &Outside) -> Work {
             Op::Const(_) | Op::Input { .. } => continue,
             Op::Lookup(..) | Op::LookupBytes(..) | Op::Entry { .. } | Op::Loaded(_) => vec![(work::WORD_LOAD, 1.0)],
             Op::Concat(parts) if parts.iter().all(is_token) => vec![(work::WORD_LOAD, 1.0)],
-            Op::Concat(parts) => vec![(work::WORD, 2.0 * parts.len() as f64 - 1.0)],
-            Op::Extract(_, lo) => vec![(work::WORD, if *lo == 0 { 1.0 } else { 2.0 })],
+            // Constants are the places of tables, which addresses have anyway.
+            Op::Concat(parts) => {
+                let pieces = printing.pieces(parts);
+                let moved = pieces.iter().filter(|piece| !matches!(piece, Piece::Const(_)));
+                let shifted = pieces.iter().filter(|piece| matches!(piece, Piece::Moved { shift, .. } if *shift != 0));
+                vec![(work::WORD, shifted.count() as f64 + (moved.count() as f64 - 1.0).max(0.0))]
+            }
+            // The top of a word is shifted, its lowest bytes are moved, others both.
+            Op::Extract(of, lo) => {
+                let (width, whole) = (graph.width(id), graph.width(*of));
+                let at_once = *lo == 0 || lo + width == whole || (*lo, width) == (8, 8);
+                vec![(work::WORD, if at_once { 1.0 } else { 2.0 })]
+            }
             _ => vec![(work::WORD, (reads.len() as f64 - 1.0).max(1.0))],
         };
         let operands = reads.into_iter().filter(|id| !matches!(graph.op(*id), Op::Const(_) | Op::Input { .. }));

@@ -3,7 +3,7 @@
 //! Estimates that choose between ways to print a loop are in `headrace_machines`; this counts what was printed, whatever it was
 //! chosen by. Values beyond the registers are stored and loaded as the rule of Belady (1966) has it: what is needed last goes.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Bitwise operations of vectors, comparisons and choices.
@@ -90,6 +90,24 @@ impl<'k> Trace<'k> {
         self.steps.push((value, operations, operands.into_iter().collect()));
     }
 
+    /// The same without what is made of values that stay the same alone, which compilers compute once: `is_same` says it of values
+    /// that are there from the beginning.
+    pub fn repeated(self, is_same: impl Fn(u64) -> bool) -> Trace<'k> {
+        let defined: FxHashSet<u64> = self.steps.iter().map(|step| step.0).collect();
+        let mut same: FxHashSet<u64> = FxHashSet::default();
+        let mut steps = Vec::new();
+        for (value, operations, operands) in self.steps {
+            let is_once =
+                |operand: &u64| if defined.contains(operand) { same.contains(operand) } else { is_same(*operand) };
+            if operands.iter().all(is_once) {
+                same.insert(value);
+            } else {
+                steps.push((value, operations, operands));
+            }
+        }
+        Trace { steps }
+    }
+
     /// What all of it takes with so many registers; `weight` says how long an operation is waited for, to find the longest chain.
     pub fn work(&self, registers: usize, weight: impl Fn(&str) -> f64) -> Work {
         let mut work = Work::default();
@@ -132,8 +150,8 @@ impl<'k> Trace<'k> {
             operands.iter().for_each(|&operand| uses.entry(operand).or_default().push(at));
         }
         uses.values_mut().for_each(|all| all.reverse());
-        let defined: rustc_hash::FxHashSet<u64> = self.steps.iter().map(|step| step.0).collect();
-        let (mut held, mut stored): (Vec<u64>, rustc_hash::FxHashSet<u64>) = Default::default();
+        let defined: FxHashSet<u64> = self.steps.iter().map(|step| step.0).collect();
+        let (mut held, mut stored): (Vec<u64>, FxHashSet<u64>) = Default::default();
         let (mut loads, mut stores) = (0, 0);
         for (at, (value, _, operands)) in self.steps.iter().enumerate() {
             for operand in operands {

@@ -111,6 +111,23 @@ impl Printer<'_> {
         vec![(work::SHIFT, shifts), (work::SHUFFLE, shuffles), (work::LOGIC, pieces.len() as f64 - 1.0)]
     }
 
+    /// Rows of words of so many messages, which lie apart.
+    fn rows_of_messages_work(&self, layout: &Layout, moves: &'static str) -> Work {
+        let (bits, lane) = (self.machine.vector_bits, self.lane());
+        let (n, messages) = (layout.words(lane) as f64, f64::from(bits / lane));
+        let mut work = Work::default();
+        if layout.bytes() >= BYTES_OF_VECTORS {
+            work.add(moves, messages * (layout.bytes() as f64 / f64::from(bits / 8)).ceil());
+            work.add(work::PERMUTE, n * messages.log2());
+        } else {
+            // A word of each message goes to its lane by itself, or comes from it: two operations.
+            let word = if moves == work::LOAD { work::WORD_LOAD } else { work::WORD_STORE };
+            work.add(word, n * messages);
+            work.add(work::SHUFFLE, 2.0 * n * messages);
+        }
+        work
+    }
+
     /// Rows of words that go to lanes (or back), with what is mixed into them.
     fn rows_work(&self, layout: &Layout, moves: &'static str, mixed: bool) -> Work {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
@@ -134,6 +151,26 @@ impl Printer<'_> {
         work
     }
 
+    /// What an iteration of all messages has to do; `is_same` says which words stay the same from iteration to iteration.
+    pub(super) fn work_of_messages(&mut self, n_in: usize, n_out: usize, is_same: impl Fn(u32) -> bool) -> Work {
+        let words = self.words;
+        let is_same = |value: u64| match u32::try_from(value).map(|id| words.graph.op(NodeId(id))) {
+            Ok(Op::Input { port, .. }) => is_same(*port),
+            // What does not differ from message to message.
+            Ok(_) => true,
+            Err(_) => false,
+        };
+        let trace = std::mem::take(&mut self.trace).repeated(is_same);
+        let mut work = trace.work(registers(self.machine), work::usual_weight);
+        for (ports, n, moves) in [(&words.inputs, n_in, work::LOAD), (&words.outputs, n_out, work::STORE)] {
+            for layout in ports.iter().take(n).filter(|layout| layout.tokens > 0) {
+                work.add_all(&self.rows_of_messages_work(layout, moves), 1.0);
+            }
+        }
+        work.add(work::WORD, FRAME);
+        Work { is_carried: true, ..work.of_group(1.0) }
+    }
+
     /// What was printed has to do, with rows of so many ports: of a group of so many iterations.
     pub(super) fn work(&self, n_in: usize, n_out: usize, iterations: f64) -> Work {
         let words = self.words;
@@ -151,6 +188,9 @@ impl Printer<'_> {
         work.of_group(iterations)
     }
 }
+
+/// Bytes of a row of a message from which on it is moved by vectors.
+const BYTES_OF_VECTORS: u64 = 16;
 
 /// Shuffles of an element that is found by tables of nibbles, and what lies between them.
 const NIBBLES: f64 = 11.0;

@@ -7,7 +7,6 @@ use super::super::messages::{Gathered, Held, Many, OneIteration, head, leftovers
 use super::super::translation_validation::MANY_LANES;
 use super::super::vectors::{behind, load_words, store_words, vector_support};
 use super::super::words::{Layout, NotApplicable, WordLoop};
-use super::super::work::Work;
 use super::{Printer, fits, word_name};
 use headrace_transform::kernel::{Loop, NodeId, Op};
 use headrace_transform::passes::pass::Property;
@@ -195,7 +194,8 @@ fn print(
     let cycles = machine.costs.messages(cycles(&printer, one, n_in, n_out), n_groups);
     let name = names.function.to_owned();
     let size = OPERATION * printer.reachable().len() * n_groups as usize;
-    let work = Work { is_carried: true, ..printer.work(n_in, n_out, 1.0) };
+    let n_changing = n_in + one.n_carried;
+    let work = printer.work_of_messages(n_in, n_out, |port| port as usize >= n_changing);
     let function =
         CFunction { name, support: printer.support, text, cycles, size, evidence: MANY_LANES.to_vec(), work };
     Ok(Many { way: String::new(), function, lanes, needs: Needs::of(&machine.features) })

@@ -405,6 +405,31 @@ impl Axi {
         )
     }
 
+    /// Its bench for cocotb. `sources` are its files below the folder.
+    pub(super) fn cocotb(&self, head: &str, sources: &[String]) -> String {
+        let listed = sources.iter().map(|source| format!("\"{source}\"")).collect::<Vec<_>>().join(", ");
+        let ports = |ports: &[Port], base: u32| {
+            let row = |port: &Port| {
+                let address = match port.is_register {
+                    true => format!("0x{:02x}", base + 4 * port.number as u32),
+                    false => "None".to_owned(),
+                };
+                let is_bytes = if port.is_bytes { "True" } else { "False" };
+                format!("(\"{}\", {address}, \"{}\", {}, {is_bytes})", port.name, port.bus, port.bits)
+            };
+            ports.iter().map(row).collect::<Vec<_>>().join(", ")
+        };
+        let text = include_str!("../../../../runtime/verilog/axi_cocotb.py")
+            .replace("[SOURCES]", &format!("[{listed}]"))
+            .replace("[INPUTS]", &format!("[{}]", ports(&self.inputs, IN)))
+            .replace("[OUTPUTS]", &format!("[{}]", ports(&self.outputs, OUT)))
+            .replace("IDENTITY = IDENTITY", &format!("IDENTITY = 0x{ID:08X}"))
+            .replace("through TOP at", &format!("through {} at", self.top()))
+            .replace("FOLDERtest/test_TOP.py", &format!("test/test_{}.py", self.top()))
+            .replace("TOP = \"TOP\"", &format!("TOP = \"{}\"", self.top()));
+        format!("# {head}\n{text}")
+    }
+
     /// What its README says of buses and registers.
     pub(super) fn readme(&self) -> String {
         let mut text = format!(
@@ -456,7 +481,7 @@ impl Axi {
             );
         }
         text.push_str(
-            "\nA word that is written where status has no room, or read where there is none, is answered by SLVERR and does nothing.\nWords must be whole, but for bytes.\n",
+            "\n`test/` has a bench for cocotb: `python3 OPERATION/test/test_NAME.py`.\n\nA word that is written where status has no room, or read where there is none, is answered by SLVERR and does nothing.\nWords must be whole, but for bytes.\n",
         );
         text
     }

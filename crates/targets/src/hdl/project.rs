@@ -256,6 +256,8 @@ impl Language {
         part.top = axi.top();
         part.is_timed = false;
         files.insert(format!("{folder}rtl/{}.{ending}", axi.top()), axi.module(&head).into_bytes());
+        let sources: Vec<String> = part.modules.iter().map(|module| format!("rtl/{module}.{ending}")).collect();
+        files.insert(format!("{folder}test/test_{}.py", axi.top()), axi.cocotb(&head, &sources).into_bytes());
         let part = part.with_bench(&bench);
         files.extend(bench);
         Ok((part, axi.readme()))

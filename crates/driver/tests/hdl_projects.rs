@@ -86,7 +86,10 @@ fn cores_with_the_lwc_hardware_api_play_their_messages() {
 #[test]
 fn cores_at_buses_give_known_answers_by_registers_and_streams() {
     refused(&["hex", "--shape", "axi", "--target", "vhdl"], "target vhdl has no such cores; verilog does");
-    refused(&["ctl.parts.ascon.AsconP()", "--shape", "axi", "--target", "verilog"], "is for parameter sets of the library");
+    refused(
+        &["ctl.parts.ascon.AsconP()", "--shape", "axi", "--target", "verilog"],
+        "is for parameter sets of the library",
+    );
     if !answers("iverilog", "-V") {
         return;
     }

@@ -29,6 +29,7 @@ long_inputs printed_llvm printed_hdl
 examples npm_packages freestanding
 kernel_blocks bench_targets names
 hdl_projects several_sets hdl_figures
+codesign_projects
 """.split()
 FLAGS = ["--locked", "--workspace", "--profile", sys.argv[1] if len(sys.argv) == 2 else sys.exit(__doc__)]
 

@@ -141,7 +141,8 @@ template <class Of> class circuit {
         model->eval();
     }
 
-    /* A clock cycle, if anything happens in it. Whether it did: if not, nothing ever will, as long as nobody gives or takes tokens. */
+    /* A clock cycle, if anything happens in it. Whether it does: if not, nothing ever will, as long as nobody gives or takes
+       tokens. */
     bool cycle() {
         for (uint32_t i = 0; i < Of::N_INPUTS; i++) {
             const stream &of = Of::INPUTS[i];

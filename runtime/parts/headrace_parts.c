@@ -24,9 +24,8 @@ static void *memory(void *old, size_t bytes) {
 
 /* Memory for a context; what is cleared is wiped by the part itself. */
 static void *aligned(size_t bytes, size_t alignment) {
-    const size_t whole = (bytes + alignment - 1) / alignment * alignment;
-    void *const made = aligned_alloc(alignment < sizeof(void *) ? sizeof(void *) : alignment,
-                                     alignment < sizeof(void *) ? (bytes + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *) : whole);
+    const size_t least = alignment < sizeof(void *) ? sizeof(void *) : alignment;
+    void *const made = aligned_alloc(least, (bytes + least - 1) / least * least);
     if (made == NULL) {
         fputs("error: out of memory\n", stderr);
         exit(1);

@@ -84,6 +84,35 @@ fn cores_with_the_lwc_hardware_api_play_their_messages() {
 }
 
 #[test]
+fn cores_at_buses_give_known_answers_by_registers_and_streams() {
+    refused(&["hex", "--shape", "axi", "--target", "vhdl"], "target vhdl has no such cores; verilog does");
+    refused(
+        &["ctl.parts.ascon.AsconP()", "--shape", "axi", "--target", "verilog"],
+        "is for parameter sets of the library",
+    );
+    if !answers("iverilog", "-V") {
+        return;
+    }
+    let folder = Folder::new();
+    let project = folder.build("verilog", &["hex", "--shape", "axi"]);
+    for stalls in [["SEED=1", "STALL=0"], ["SEED=2", "STALL=60"]] {
+        let said = tested(&folder, &project, &stalls);
+        assert!(!said.contains("warning") && !said.contains("refused") && !said.contains("none"), "{said}");
+    }
+    if is_here("verilator") {
+        folder.run_in(&project, Command::new("make").args(["-s", "lint"]));
+        // Registers of all kinds: keys as bytes, flags, sizes.
+        let project = folder.build("verilog", &["poly1305", "--operation", "mac", "--shape", "axi"]);
+        folder.run_in(&project, Command::new("make").args(["-s", "lint"]));
+    }
+    let has_cocotb = Command::new("python3").args(["-c", "import cocotb_tools"]).output();
+    if has_cocotb.is_ok_and(|output| output.status.success()) {
+        let said = folder.run_in(&project, Command::new("python3").arg("encode/test/test_HexEncode_axi.py"));
+        assert!(said.contains("messages passed"), "{said}");
+    }
+}
+
+#[test]
 fn what_is_no_core_with_the_lwc_hardware_api_says_why() {
     let refuses = |what: &str, target: &str, why: &str| {
         refused(&[what, "--shape", "lwc", "--target", target], why);

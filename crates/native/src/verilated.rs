@@ -49,7 +49,8 @@ impl Verilator {
         (number.parse::<u32>().ok()? >= OLDEST).then_some(Self { command, version })
     }
 
-    /// The circuit of a network, after a reset. [`NativeEngine::counted`] says of `circuit_cycles` how many clock cycles it has worked.
+    /// The circuit of a network, after a reset. [`NativeEngine::counted`] says of `circuit_cycles` how many clock cycles it has
+    /// worked.
     ///
     /// # Errors
     ///

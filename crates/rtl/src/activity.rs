@@ -2,8 +2,8 @@
 //!
 //! Registers that hold data may change for ever, as those of rounds do between two blocks. What counts is control: registers and
 //! memories that handshakes of the module depend on, in any number of cycles. Where none of these takes another value at the
-//! next edge, in no module, and no token moves, nothing will happen until somebody gives or takes one: the same follows again from the same, as
-//! long as nobody looks at data that is not valid, which is what valid means.
+//! next edge, in no module, and no token moves, nothing will happen until somebody gives or takes one: the same follows again
+//! from the same, as long as nobody looks at data that is not valid, which is what valid means.
 
 use crate::depend::{self, Paths};
 use crate::{Bits, CompareOp, Connection, Design, Expr, Module, SignalId, SignalKind};

@@ -35,12 +35,12 @@ impl Circuit<'_> {
         let (inputs, outputs) = streams_of(module);
         let (streams, array, forth, back) =
             if is_input { (inputs, "in", "i", "o") } else { (outputs, "out", "o", "i") };
-        let (mut table, mut connected) = (String::new(), String::new());
+        let (mut table, mut connected) = (Vec::new(), String::new());
         for (at, (port, stream)) in ports.iter().zip(&streams).enumerate() {
             let width = port.ty.width().max(1);
             let signed = port.ty.as_int().is_some_and(|ty| ty.signed);
             let (storage, beat) = (port.ty.storage_bytes(), (stream.width / width).max(1));
-            let _ = write!(table, "{{{width}, {storage}, {beat}, {signed}}}, ");
+            table.push(format!("{{{width}, {storage}, {beat}, {signed}}}"));
             let name = &stream.name;
             let _ = writeln!(
                 connected,
@@ -49,10 +49,10 @@ impl Circuit<'_> {
         }
         // No language has an array without elements.
         if table.is_empty() {
-            table.push_str("{1, 1, 1, false}");
+            table.push("{1, 1, 1, false}".to_owned());
             let _ = writeln!(connected, "        (void){array};");
         }
-        (table.trim_end_matches(", ").to_owned(), connected)
+        (table.join(", "), connected)
     }
 
     /// The bridge in C++.

@@ -1,4 +1,5 @@
-//! Hardware/software co-design: projects of networks that are cut into parts, some of them programs in C, others circuits in Verilog.
+//! Hardware/software co-design: projects of networks that are cut into parts, some of them programs in C, others circuits in
+//! Verilog.
 //!
 //! Every part is a `struct headrace_network`, as whole networks in C are: a program by what target `c` prints, a circuit by a
 //! bridge to the model that Verilator makes of what target `verilog` prints. `runtime/parts` moves tokens between them, and the

@@ -11,8 +11,13 @@ use headrace_program::names::snake_case;
 use headrace_rtl::Design;
 use std::fmt::Write as _;
 
-/// The modules behind registers, by the path of their file.
-pub(super) const RUNTIME: (&str, &str) = ("headrace_axil", include_str!("../../../../runtime/verilog/headrace_axil.v"));
+/// The slave, and what is behind registers: modules, a file each.
+const RUNTIME: [(&str, &str); 4] = [
+    ("headrace_axil", include_str!("../../../../runtime/verilog/headrace_axil.v")),
+    ("headrace_axil_in", include_str!("../../../../runtime/verilog/headrace_axil_in.v")),
+    ("headrace_axil_bytes", include_str!("../../../../runtime/verilog/headrace_axil_bytes.v")),
+    ("headrace_axil_out", include_str!("../../../../runtime/verilog/headrace_axil_out.v")),
+];
 
 /// The most registers of one direction: status has a bit for each.
 const MOST_REGISTERS: usize = 16;
@@ -132,6 +137,18 @@ impl Axi {
 
     fn streams<'a>(&self, ports: &'a [Port]) -> impl Iterator<Item = &'a Port> {
         ports.iter().filter(|port| !port.is_register)
+    }
+
+    /// The modules of the runtime that it has instances of.
+    pub(super) fn runtime(&self) -> Vec<(&'static str, &'static str)> {
+        let has = |ports: &[Port], is: fn(&Port) -> bool| self.registers(ports).any(is);
+        let needed = [
+            true,
+            has(&self.inputs, |port| !port.is_bytes),
+            has(&self.inputs, |port| port.is_bytes),
+            has(&self.outputs, |_| true),
+        ];
+        RUNTIME.into_iter().zip(needed).filter_map(|(module, needed)| needed.then_some(module)).collect()
     }
 
     /// The module.
@@ -263,7 +280,7 @@ impl Axi {
              .write_error_i(write_error),\n    .read_o(read),\n    .read_address_o(read_address),\n    .read_data_i(read_data),\n    .read_error_i(read_error)\n  );\n\n  \
              // Bit 0 of the control register resets the core for a clock cycle.\n  reg reset_q;\n  always @(posedge aclk or negedge aresetn) begin\n    \
              if (!aresetn) reset_q <= 1'b0;\n    else reset_q <= write & (write_address == 8'h0c) & write_data[0] & strobes_word;\n  end\n  \
-             wire core_resetn = aresetn & ~reset_q;\n{logic}\n{status}\n  always @* begin\n    case (write_address)\n      8'h0c: write_error = ~strobes_word;\n{accepts}      \
+             wire core_resetn = aresetn & ~reset_q;\n{unread}{logic}\n{status}\n  always @* begin\n    case (write_address)\n      8'h0c: write_error = ~strobes_word;\n{accepts}      \
              default: write_error = 1'b1;\n    endcase\n  end\n\n  always @* begin\n    read_error = 1'b0;\n    read_data = 32'h0;\n    case (read_address)\n      \
              8'h00: read_data = 32'h{ID:08x};\n      8'h04: read_data = 32'h{LAYOUT:08x};\n      8'h08: read_data = 32'h{build:08x};\n      \
              8'h0c: read_data = 32'h0;\n      8'h{STATUS:02x}: read_data = status;\n{reads}      default: read_error = 1'b1;\n    endcase\n  end\n\n  \
@@ -272,6 +289,7 @@ impl Axi {
             top = self.top(),
             build = self.build,
             axil = AXIL.map(|signal| format!("    .s_axil_{signal}(s_axil_{signal}),\n")).concat(),
+            unread = if n_out == 0 { "  wire unused_read = &{1'b0, read};\n" } else { "" },
             bytes = if self.registers(&self.inputs).any(|port| port.is_bytes) {
                 "  wire strobes_bytes = write_strobe[0] & (write_strobe[1] | ~write_strobe[2]) & (write_strobe[2] | ~write_strobe[3]);\n"
             } else {
@@ -307,11 +325,11 @@ impl Axi {
                 let _ = write!(
                     steps,
                     "        if (status[{number}] && {name}_valid_i) begin\n          word = 0;\n          strobe = 0;\n          {name}_ready_o <= 1;\n          \
-                     tries = 0;\n          while (rst_ni && tries < 6 && strobe != 4'hf) begin\n            @(posedge clk_i);\n            tries = tries + 1;\n            \
+                     tries = 0;\n          while (!aborted && tries < 6 && strobe != 4'hf) begin\n            tick;\n            tries = tries + 1;\n            \
                      if ({name}_valid_i && {name}_ready_o) begin\n              case (strobe)\n                4'h0: word[7:0] = {name}_data_i;\n                4'h1: word[15:8] = {name}_data_i;\n                \
                      4'h3: word[23:16] = {name}_data_i;\n                default: word[31:24] = {name}_data_i;\n              endcase\n              strobe = {{strobe[2:0], 1'b1}};\n              \
                      if (strobe == 4'hf) {name}_ready_o <= 0;\n            end else if (tries == 5) begin\n              {name}_ready_o <= 0;\n              tries = 6;\n            end else if (tries == 4) {name}_ready_o <= 0;\n          end\n          \
-                     {name}_ready_o <= 0;\n          if (strobe != 0) write(8'h{at:02x}, word, strobe);\n        end\n"
+                     {name}_ready_o <= 0;\n          if (strobe != 0 && !aborted) write(8'h{at:02x}, word, strobe);\n        end\n"
                 );
             } else {
                 let words: String = (0..port.words())
@@ -326,7 +344,7 @@ impl Axi {
                 let _ = write!(
                     steps,
                     "        if (status[{number}] && {name}_valid_i) begin\n          beat = 0;\n          beat[{last}:0] = {name}_data_i;\n          {name}_ready_o <= 1;\n          \
-                     @(posedge clk_i);\n          {name}_ready_o <= 0;\n{words}        end\n",
+                     tick;\n          {name}_ready_o <= 0;\n{words}        end\n",
                     last = bits - 1
                 );
             }
@@ -357,8 +375,8 @@ impl Axi {
                 .collect();
             let _ = write!(
                 steps,
-                "        if (status[{}]) begin\n{words}          if (rst_ni) begin\n            {name}_data_o <= beat[{last}:0];\n            {name}_valid_o <= 1;\n            \
-                 @(posedge clk_i);\n            while (rst_ni && !({name}_valid_o && {name}_ready_i)) @(posedge clk_i);\n            {name}_valid_o <= 0;\n          end\n        end\n",
+                "        if (status[{}]) begin\n{words}          if (!aborted) begin\n            {name}_data_o <= beat[{last}:0];\n            {name}_valid_o <= 1;\n            \
+                 tick;\n            while (!aborted && !({name}_valid_o && {name}_ready_i)) tick;\n            {name}_valid_o <= 0;\n          end\n        end\n",
                 16 + number,
                 last = bits - 1
             );
@@ -368,15 +386,16 @@ impl Axi {
             "\n// Software that drives {top}: it polls the status, writes what there is room for, and reads what is there.\nmodule {top}_driver (\n{ports}\n);\n  \
              reg  [7:0] awaddr = 0;\n  reg  awvalid = 0;\n  wire awready;\n  reg  [31:0] wdata = 0;\n  reg  [3:0] wstrb = 0;\n  reg  wvalid = 0;\n  wire wready;\n  \
              wire [1:0] bresp;\n  wire bvalid;\n  reg  bready = 0;\n  reg  [7:0] araddr = 0;\n  reg  arvalid = 0;\n  wire arready;\n  wire [31:0] rdata;\n  wire [1:0] rresp;\n  \
-             wire rvalid;\n  reg  rready = 0;\n  reg  [31:0] word;\n  reg  [31:0] status;\n  reg  [3:0] strobe;\n  reg  [{last}:0] beat;\n  integer tries;\n{declared}\n  \
+             wire rvalid;\n  reg  rready = 0;\n  reg  [31:0] word;\n  reg  [31:0] status;\n  reg  [3:0] strobe;\n  reg  [{last}:0] beat;\n  integer tries;\n  reg  aborted;\n{declared}\n  \
              {top} dut (\n{connected},\n{axil}  );\n\n  \
-             task write(input [7:0] address, input [31:0] data, input [3:0] strobes);\n    begin\n      awaddr <= address;\n      awvalid <= 1;\n      wdata <= data;\n      wstrb <= strobes;\n      \
-             wvalid <= 1;\n      bready <= 1;\n      @(posedge clk_i);\n      while (rst_ni && !(awvalid && awready)) @(posedge clk_i);\n      awvalid <= 0;\n      wvalid <= 0;\n      \
-             @(posedge clk_i);\n      while (rst_ni && !bvalid) @(posedge clk_i);\n      bready <= 0;\n      if (rst_ni && bresp != 0) $display(\"a write to %h is refused\", address);\n    end\n  endtask\n\n  \
-             task read(input [7:0] address);\n    begin\n      araddr <= address;\n      arvalid <= 1;\n      rready <= 1;\n      @(posedge clk_i);\n      \
-             while (rst_ni && !(arvalid && arready)) @(posedge clk_i);\n      arvalid <= 0;\n      @(posedge clk_i);\n      while (rst_ni && !rvalid) @(posedge clk_i);\n      \
-             rready <= 0;\n      word = rst_ni ? rdata : 0;\n      if (rst_ni && rresp != 0) $display(\"a read of %h is refused\", address);\n    end\n  endtask\n\n  \
-             initial begin\n    forever begin\n      @(posedge clk_i);\n      if (rst_ni) begin\n        read(8'h00);\n        if (rst_ni && word != 32'h{ID:08x}) $display(\"the core is none: %h\", word);\n        \
+             // A clock cycle. What a reset ends is begun anew.\n  task tick;\n    begin\n      @(posedge clk_i);\n      if (!rst_ni) aborted = 1;\n    end\n  endtask\n\n  \
+             task write(input [7:0] address, input [31:0] data, input [3:0] strobes);\n    begin\n      if (!aborted) begin\n      awaddr <= address;\n      awvalid <= 1;\n      wdata <= data;\n      wstrb <= strobes;\n      \
+             wvalid <= 1;\n      bready <= 1;\n      tick;\n      while (!aborted && !(awvalid && awready)) tick;\n      awvalid <= 0;\n      wvalid <= 0;\n      \
+             tick;\n      while (!aborted && !bvalid) tick;\n      bready <= 0;\n      if (!aborted && bresp != 0) $display(\"a write to %h is refused\", address);\n      end\n    end\n  endtask\n\n  \
+             task read(input [7:0] address);\n    begin\n      word = 0;\n      if (!aborted) begin\n      araddr <= address;\n      arvalid <= 1;\n      rready <= 1;\n      tick;\n      \
+             while (!aborted && !(arvalid && arready)) tick;\n      arvalid <= 0;\n      tick;\n      while (!aborted && !rvalid) tick;\n      \
+             rready <= 0;\n      word = aborted ? 0 : rdata;\n      if (!aborted && rresp != 0) $display(\"a read of %h is refused\", address);\n      end\n    end\n  endtask\n\n  \
+             initial begin\n    forever begin\n      @(posedge clk_i);\n      aborted = !rst_ni;\n      if (rst_ni) begin\n        read(8'h00);\n        if (!aborted && word != 32'h{ID:08x}) $display(\"the core is none: %h\", word);\n        \
              read(8'h{STATUS:02x});\n        status = word;\n{steps}      end\n    end\n  end\nendmodule\n",
             top = self.top(),
             ports = ports.join(",\n"),
@@ -384,6 +403,31 @@ impl Axi {
             last = widest - 1,
             axil = AXIL.map(|signal| format!("    .s_axil_{signal}({signal})")).join(",\n") + "\n",
         )
+    }
+
+    /// Its bench for cocotb. `sources` are its files below the folder.
+    pub(super) fn cocotb(&self, head: &str, sources: &[String]) -> String {
+        let listed = sources.iter().map(|source| format!("\"{source}\"")).collect::<Vec<_>>().join(", ");
+        let ports = |ports: &[Port], base: u32| {
+            let row = |port: &Port| {
+                let address = match port.is_register {
+                    true => format!("0x{:02x}", base + 4 * port.number as u32),
+                    false => "None".to_owned(),
+                };
+                let is_bytes = if port.is_bytes { "True" } else { "False" };
+                format!("(\"{}\", {address}, \"{}\", {}, {is_bytes})", port.name, port.bus, port.bits)
+            };
+            ports.iter().map(row).collect::<Vec<_>>().join(", ")
+        };
+        let text = include_str!("../../../../runtime/verilog/axi_cocotb.py")
+            .replace("[SOURCES]", &format!("[{listed}]"))
+            .replace("[INPUTS]", &format!("[{}]", ports(&self.inputs, IN)))
+            .replace("[OUTPUTS]", &format!("[{}]", ports(&self.outputs, OUT)))
+            .replace("IDENTITY = IDENTITY", &format!("IDENTITY = 0x{ID:08X}"))
+            .replace("through TOP at", &format!("through {} at", self.top()))
+            .replace("FOLDERtest/test_TOP.py", &format!("test/test_{}.py", self.top()))
+            .replace("TOP = \"TOP\"", &format!("TOP = \"{}\"", self.top()));
+        format!("# {head}\n{text}")
     }
 
     /// What its README says of buses and registers.
@@ -437,7 +481,7 @@ impl Axi {
             );
         }
         text.push_str(
-            "\nA word that is written where status has no room, or read where there is none, is answered by SLVERR and does nothing.\nWords must be whole, but for bytes.\n",
+            "\n`test/` has a bench for cocotb: `python3 OPERATION/test/test_NAME.py`.\n\nA word that is written where status has no room, or read where there is none, is answered by SLVERR and does nothing.\nWords must be whole, but for bytes.\n",
         );
         text
     }

@@ -1,6 +1,6 @@
 //! Packaging. Folders: the designs of networks with what builds, tests and describes them.
 
-use super::axi::{self, Axi};
+use super::axi::Axi;
 use super::{Message, message, recorded};
 use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
@@ -248,11 +248,16 @@ impl Language {
             let tested = String::from_utf8_lossy(text).replace(&format!("{top} dut ("), &format!("{top}_driver dut ("));
             *text = (tested + &axi.driver()).into_bytes();
         }
-        part.modules.extend([axi::RUNTIME.0.to_owned(), axi.top()]);
+        for (module, text) in axi.runtime() {
+            part.modules.push(module.to_owned());
+            files.insert(format!("{folder}rtl/{module}.{ending}"), text.as_bytes().to_vec());
+        }
+        part.modules.push(axi.top());
         part.top = axi.top();
         part.is_timed = false;
-        files.insert(format!("{folder}rtl/{}.{ending}", axi::RUNTIME.0), axi::RUNTIME.1.as_bytes().to_vec());
         files.insert(format!("{folder}rtl/{}.{ending}", axi.top()), axi.module(&head).into_bytes());
+        let sources: Vec<String> = part.modules.iter().map(|module| format!("rtl/{module}.{ending}")).collect();
+        files.insert(format!("{folder}test/test_{}.py", axi.top()), axi.cocotb(&head, &sources).into_bytes());
         let part = part.with_bench(&bench);
         files.extend(bench);
         Ok((part, axi.readme()))

@@ -236,7 +236,8 @@ fn a_pipeline_takes_a_block_in_each_cycle() {
     for stages in [3, 10, 40] {
         let design = design(&network, Options { wide_ports: true, stages, ..Options::default() });
         let timing = design.modules[0].timing.clone().expect("blocks come out at regular times");
-        assert!((timing.interval, timing.latency) == (1, stages), "{timing:?}");
+        // A table cannot be cut, so that there are thirty stages at most.
+        assert!((timing.interval, timing.latency) == (1, stages.min(30)), "{timing:?}");
         let (found, times) = simulated(&design, &network, &inputs, 160, 0);
         assert_eq!((found, times[9] - times[8]), (wanted.clone(), 1));
         let (found, _) = simulated(&design, &network, &inputs, 160, 40);

@@ -139,11 +139,14 @@ impl Unit {
     ) -> Result<Self, String> {
         let mut region = region.rematerialized().unwrap_or(region);
         let mut plans = plans_of(&mut region, 0);
-        let (task, _) = (plans.iter().enumerate())
-            .filter(|(at, _)| region.tasks[*at].produces.iter().any(|n| *n > 0))
-            .max_by_key(|(_, plan)| plan.area)
-            .ok_or("nothing that it does puts anything out")?;
-        plans[task] = Plan::pipelined(&region.graph, &region.tasks[task].roots(), stages);
+        let largest = (plans.iter().enumerate()).max_by_key(|(_, plan)| plan.area);
+        let (task, _) = largest.ok_or("nothing in it ever fires")?;
+        let own = &region.tasks[task];
+        if own.produces.iter().all(|n| *n == 0) {
+            return Err("what has most of its logic puts nothing out, and has no stages".to_owned());
+        }
+        let kept: Vec<NodeId> = own.stores.iter().map(|store| store.2).collect();
+        plans[task] = Plan::pipelined(&region.graph, &own.roots(), &kept, stages);
         let late = region.tasks[task].stores.iter().find(|store| plans[task].time(&region.graph, store.2) > 0);
         if let Some((object, ..)) = late {
             let name = &region.objects[object.0 as usize].name;

@@ -9,23 +9,27 @@ use super::estimate::levels;
 use super::plan::{Place, Plan};
 use super::runs::{is_source, is_wire};
 use headrace_kernel::{Graph, NodeId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Values in the order of their operands, with the values that each needs, through wires, and the bits that it needs of them.
 struct Flow<'g> {
     graph: &'g Graph,
     nodes: Vec<NodeId>,
     needs: FxHashMap<NodeId, Vec<NodeId>>,
+    /// What the next block needs, and what that is made of: it is in the first stage.
+    first: FxHashSet<NodeId>,
 }
 
 /// The stage of each value.
 type Stages = FxHashMap<NodeId, u32>;
 
 impl Plan {
-    /// The plan for these values in so many stages, at most; as many as have any logic.
-    pub(crate) fn pipelined(graph: &Graph, roots: &[NodeId], stages: u32) -> Plan {
-        let flow = Flow::of(graph, roots);
-        let longest = flow.nodes.iter().map(|&id| levels(graph, id)).max().unwrap_or(0).max(1);
+    /// The plan for these values in so many stages, at most; as many as have any logic. Those that are `kept` for the next block are
+    /// computed in the first.
+    pub(crate) fn pipelined(graph: &Graph, roots: &[NodeId], kept: &[NodeId], stages: u32) -> Plan {
+        let flow = Flow::of(graph, roots, kept);
+        let longest =
+            flow.nodes.iter().map(|&id| levels(graph, id)).max().unwrap_or(0).max(flow.levels_of_first()).max(1);
         let whole: u32 = flow.nodes.iter().map(|&id| levels(graph, id)).sum();
         // A cut that fits stays one where a stage may have more levels.
         let (mut low, mut high) = (longest, whole.max(longest));
@@ -47,7 +51,7 @@ fn last(stages: &Stages) -> u32 {
 }
 
 impl<'g> Flow<'g> {
-    fn of(graph: &'g Graph, roots: &[NodeId]) -> Self {
+    fn of(graph: &'g Graph, roots: &[NodeId], kept: &[NodeId]) -> Self {
         let all = graph.reachable(roots.iter().copied());
         let computes = |id: &NodeId| !is_source(graph, *id) && !is_wire(graph.op(*id));
         let nodes: Vec<NodeId> = all.into_iter().filter(computes).collect();
@@ -58,7 +62,18 @@ impl<'g> Flow<'g> {
             found.dedup();
             (id, found)
         });
-        Self { graph, needs: needs.collect(), nodes }
+        let first = graph.reachable(kept.iter().copied()).into_iter().filter(computes).collect();
+        Self { graph, needs: needs.collect(), nodes, first }
+    }
+
+    /// Levels of what must be in the first stage.
+    fn levels_of_first(&self) -> u32 {
+        let mut depth: FxHashMap<NodeId, u32> = FxHashMap::default();
+        for id in self.nodes.iter().filter(|id| self.first.contains(id)) {
+            let below = self.needs[id].iter().filter_map(|need| depth.get(need)).max().copied().unwrap_or(0);
+            depth.insert(*id, below + levels(self.graph, *id));
+        }
+        depth.into_values().max().unwrap_or(0)
     }
 
     /// Each value as early as it can be, in stages of so many levels.
@@ -86,6 +101,10 @@ impl<'g> Flow<'g> {
             let users = users.get(&id).into_iter().flatten();
             let (stage, depth) = users.filter_map(|user| at.get(user)).max().copied().unwrap_or((0, 0));
             let own = levels(self.graph, id);
+            if self.first.contains(&id) {
+                at.insert(id, (last, if stage == last { depth + own } else { own }));
+                continue;
+            }
             let fits = depth + own <= levels_of_stage;
             at.insert(id, if fits { (stage, depth + own) } else { (stage + 1, own) });
         }

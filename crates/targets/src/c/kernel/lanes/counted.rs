@@ -49,6 +49,26 @@ impl Printer<'_> {
     }
 
     fn kinds(&self, id: NodeId) -> Kinds {
+        let mut kinds = self.kinds_of_wide(id);
+        if self.lane() == 8 {
+            // Bytes are shifted as words of 16 bits: by one number those of both halves at once, by many half by half, taken
+            // apart and put together.
+            let graph = &self.words.graph;
+            let by_many = match graph.op(id) {
+                Op::ShiftLeft(_, n) | Op::ShiftRight(_, n) | Op::RotateLeft(_, n) => graph.constant(*n).is_none(),
+                _ => false,
+            };
+            let shifts: f64 = kinds.iter().filter(|(kind, _)| *kind == work::SHIFT).map(|(_, count)| count).sum();
+            match by_many {
+                true => kinds.extend([(work::SHIFT, shifts), (work::SHUFFLE, 5.0 * shifts)]),
+                false => kinds.push((work::LOGIC, shifts)),
+            }
+        }
+        kinds
+    }
+
+    /// The same where lanes are wide enough for all operations that there are.
+    fn kinds_of_wide(&self, id: NodeId) -> Kinds {
         let graph = &self.words.graph;
         let (width, lane) = (graph.width(id), self.lane());
         let cut = if width < lane { 1.0 } else { 0.0 };

@@ -743,7 +743,8 @@ pub struct BenchArgs {
     /// Only these targets [default: all that are measured]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     pub targets: Vec<String>,
-    /// Only these operations in targets: `sha256 hash` [default: those of bench/targets.toml]
+    /// Only these operations in targets: `sha256 hash` [default: those of bench/targets.toml]; with `stream`, their loops beside
+    /// the model of this processor, and nothing else
     #[arg(long, value_name = "OPERATION", value_delimiter = ',')]
     pub operations: Vec<String>,
     /// Seconds that programs run before they are measured, so that their compilers have done their work

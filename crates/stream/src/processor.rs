@@ -89,7 +89,7 @@ mod tests {
         assert!(pace(&operations(1000.0), &chain, true) >= 1000.0);
         // Few operations are done beside those of other groups.
         assert!(
-            pace(&operations(10.0), &operations(10.0), false) < pace(&operations(10.0), &operations(10.0), true) / 10.0
+            pace(&operations(10.0), &operations(10.0), false) < pace(&operations(10.0), &operations(10.0), true) / 5.0
         );
         let unknown = BTreeMap::from([("prayer".to_owned(), 1.0)]);
         let counted = Counted { operations: &unknown, chain: &none, group: 1.0, is_carried: false };

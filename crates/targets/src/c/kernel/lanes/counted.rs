@@ -18,6 +18,9 @@ type Kinds = Vec<(&'static str, f64)>;
 /// Values of gates stand beside those of nodes.
 const GATES: u64 = 1 << 40;
 
+/// And so does what is done beside a node.
+const BESIDE: u64 = 1 << 41;
+
 /// Registers that are not for values: what compilers keep for addresses of vectors and constants.
 const OTHER_REGISTERS: usize = 1;
 
@@ -27,10 +30,13 @@ const FRAME: f64 = 3.0;
 impl Printer<'_> {
     /// A node as it is printed.
     pub(super) fn count_node(&mut self, id: NodeId) {
-        let kinds = self.kinds(id);
+        let (kinds, beside) = self.kinds(id);
         let graph = &self.words.graph;
         let is_value = |id: &NodeId| !matches!(graph.op(*id), Op::Const(_));
         let operands: Vec<u64> = self.reads(id).into_iter().filter(is_value).map(|id| u64::from(id.0)).collect();
+        if !beside.is_empty() {
+            self.trace.value(BESIDE + u64::from(id.0), beside, operands.iter().copied());
+        }
         self.trace.value(u64::from(id.0), kinds, operands);
     }
 
@@ -48,7 +54,31 @@ impl Printer<'_> {
         self.trace.value(GATES + signal.index() as u64, vec![(work::LOGIC, 1.0)], operands);
     }
 
-    fn kinds(&self, id: NodeId) -> Kinds {
+    /// What makes a node and is waited for, and what is done beside it.
+    fn kinds(&self, id: NodeId) -> (Kinds, Kinds) {
+        let mut kinds = self.kinds_of_wide(id);
+        let shifts: f64 = kinds.iter().filter(|(kind, _)| *kind == work::SHIFT).map(|(_, count)| count).sum();
+        if self.lane() != 8 || shifts == 0.0 {
+            return (kinds, Vec::new());
+        }
+        // Bytes are shifted as words of 16 bits: by one number those of both halves at once, by many half by half, taken apart and
+        // put together; halves do not wait for each other.
+        let graph = &self.words.graph;
+        let by_many = match graph.op(id) {
+            Op::ShiftLeft(_, n) | Op::ShiftRight(_, n) | Op::RotateLeft(_, n) => graph.constant(*n).is_none(),
+            _ => false,
+        };
+        if !by_many {
+            kinds.push((work::LOGIC, shifts));
+            return (kinds, Vec::new());
+        }
+        kinds.retain(|(kind, _)| *kind != work::SHIFT);
+        kinds.extend([(work::SHUFFLE, 2.0), (work::SHIFT, 1.0)]);
+        (kinds, vec![(work::SHUFFLE, 5.0 * shifts - 2.0), (work::SHIFT, 2.0 * shifts - 1.0)])
+    }
+
+    /// The same where lanes are wide enough for all operations that there are.
+    fn kinds_of_wide(&self, id: NodeId) -> Kinds {
         let graph = &self.words.graph;
         let (width, lane) = (graph.width(id), self.lane());
         let cut = if width < lane { 1.0 } else { 0.0 };

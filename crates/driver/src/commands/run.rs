@@ -253,13 +253,16 @@ fn useful_threads(threads: u32) -> u32 {
     threads.min(cores.max(FEW_THREADS))
 }
 
+/// A division, and which of its partitions become hardware.
+type Divided = (Division, Vec<bool>);
+
 /// The division of the network that the user asks for, with what of it becomes hardware, and the network with FIFOs that suit it.
 fn divided(
     context: &mut Context,
     network: Arc<Network>,
     arguments: &RunArgs,
     native: bool,
-) -> Outcome<(Arc<Network>, Option<(Division, Vec<bool>)>)> {
+) -> Outcome<(Arc<Network>, Option<Divided>)> {
     if let Some(path) = &arguments.mapping {
         let read = context.workspace.mapping(&network, path);
         let (Partitioning { mapping, in_hardware }, network) = context.told(read)?;

@@ -19,7 +19,7 @@ pair() { # OURS FOLDER OPTION...
 
 for core in $cores; do
     case $core in
-    aes) pair aes128 aes_encrypt --operation encrypt ;;
+    aes) pair aes128 aes_encrypt --operation encrypt --simulate ;;
     des) pair des des_encrypt --operation encrypt ;;
     sha256) pair 'ctl.hash.sha2.Sha2Compression(WORD_BITS = 32)' sha256_compression --block 'State=*8' --block 'Block=*64' ;;
     ascon) pair 'ctl.parts.ascon.AsconP()' ascon_p --block Rounds=12 --block 'Input=*5' ;;

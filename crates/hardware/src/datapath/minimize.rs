@@ -1,7 +1,7 @@
 //! State minimisation: states of a region in which the same may happen are one.
 //!
-//! Partitions are refined as Moore does: all states are alike until what may happen in two of them, or where it leads to, tells them
-//! apart. A network that remembers how it came to a place where that no longer matters has such states.
+//! Partitions are refined as Moore does: all states are alike until what may happen in two of them, or where it leads to, tells
+//! them apart. A network that remembers how it came to a place where that no longer matters has such states.
 
 use super::region::{Region, Tree};
 use headrace_kernel::NodeId;

@@ -1,9 +1,9 @@
 //! Pipelining: a task in stages, of which each works on another block, so that one begins in every clock cycle.
 //!
-//! The rounds are all there, one behind the other, and registers cut them into so many stages. The least levels of logic that a stage
-//! can have are looked for first; among the ways to cut that leave no stage more than that, the one with fewer bits in registers is
-//! taken: values as early as they can be computed, or as late. What a task reads of variables goes along with the block, so that a new
-//! key may come in while blocks with the old one are under way.
+//! The rounds are all there, one behind the other, and registers cut them into so many stages. The least levels of logic that a
+//! stage can have are looked for first; among the ways to cut that leave no stage more than that, the one with fewer bits in
+//! registers is taken: values as early as they can be computed, or as late. What a task reads of variables goes along with the
+//! block, so that a new key may come in while blocks with the old one are under way.
 
 use super::estimate::levels;
 use super::plan::{Place, Plan};
@@ -24,8 +24,8 @@ struct Flow<'g> {
 type Stages = FxHashMap<NodeId, u32>;
 
 impl Plan {
-    /// The plan for these values in so many stages, at most; as many as have any logic. Those that are `kept` for the next block are
-    /// computed in the first.
+    /// The plan for these values in so many stages, at most; as many as have any logic. Those that are `kept` for the next block
+    /// are computed in the first.
     pub(crate) fn pipelined(graph: &Graph, roots: &[NodeId], kept: &[NodeId], stages: u32) -> Plan {
         let flow = Flow::of(graph, roots, kept);
         let longest =

@@ -1,11 +1,12 @@
-//! Strength reduction of choices by the cycle: values that are chosen among many lie in registers that turn, so that each is where it
-//! is needed in its cycle.
+//! Strength reduction of choices by the cycle: values that are chosen among many lie in registers that turn, so that each is where
+//! it is needed in its cycle.
 //!
-//! A round key that is selected bits of a key is another selection in each round, and choosing each bit by the cycle is a multiplexer
-//! as wide as there are rounds. Where it is one arrangement of the bits of the round before, as where halves of the key are rotated,
-//! the bits move instead: there is a register for each value, and between two cycles all of them move by one of a few permutations.
-//! These are found from what is needed in which cycle: a value is followed by the one that the same place needs next; where that
-//! leaves open what follows a value, it is what lets permutations commute, for only then registers can stay wired to each other.
+//! A round key that is selected bits of a key is another selection in each round, and choosing each bit by the cycle is a
+//! multiplexer as wide as there are rounds. Where it is one arrangement of the bits of the round before, as where halves of the key
+//! are rotated, the bits move instead: there is a register for each value, and between two cycles all of them move by one of a few
+//! permutations. These are found from what is needed in which cycle: a value is followed by the one that the same place needs next;
+//! where that leaves open what follows a value, it is what lets permutations commute, for only then registers can stay wired to
+//! each other.
 
 use headrace_kernel::{Graph, NodeId};
 use rustc_hash::FxHashMap;
@@ -169,8 +170,8 @@ fn complete(turns: &mut [Partial], n: usize) {
 }
 
 impl Rings {
-    /// The rings that are worth it, for places that need these values; `is_there` says whether a value is there in cycle 0. `choice` is
-    /// what it costs to choose among so many bits, in LUTs.
+    /// The rings that are worth it, for places that need these values; `is_there` says whether a value is there in cycle 0.
+    /// `choice` is what it costs to choose among so many bits, in LUTs.
     pub(crate) fn of(
         graph: &Graph,
         mut streams: Vec<Stream>,

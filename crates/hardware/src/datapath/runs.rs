@@ -49,8 +49,8 @@ pub(crate) struct Order<'g> {
     needs: Vec<Vec<usize>>,
 }
 
-/// Iterations: positions from `start` to before `end`, each `period` apart from the same one of the next iteration. The last one may
-/// be shorter than the others.
+/// Iterations: positions from `start` to before `end`, each `period` apart from the same one of the next iteration. The last one
+/// may be shorter than the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) start: usize,
@@ -125,8 +125,8 @@ impl<'g> Order<'g> {
         order
     }
 
-    /// The order with one iteration more before a run: values of it that no later iteration has, as these took them from the one before,
-    /// stand in front.
+    /// The order with one iteration more before a run: values of it that no later iteration has, as these took them from the one
+    /// before, stand in front.
     fn with_first_iteration(&self, run: &Run) -> Option<Vec<NodeId>> {
         let (mut at, mut skipped, mut matched) = (run.start, Vec::new(), 0);
         while matched < run.period && at > 0 && skipped.len() <= SKIPPED {
@@ -178,8 +178,8 @@ impl<'g> Order<'g> {
         Some((0..end).chain(found.iter().copied()).chain(rest).map(|at| self.nodes[at]).collect())
     }
 
-    /// The order with more of the iteration before a run: as much of its end as there is, in the order of the others. A value is found
-    /// by those that need it: they need it as others, an iteration later, need another.
+    /// The order with more of the iteration before a run: as much of its end as there is, in the order of the others. A value is
+    /// found by those that need it: they need it as others, an iteration later, need another.
     fn with_part_before(&self, run: &Run) -> Option<Vec<NodeId>> {
         let (start, period) = (run.start, run.period);
         if run.whole().end < start + 2 * period {
@@ -282,7 +282,8 @@ impl<'g> Order<'g> {
         self.nodes[from..to].iter().map(|&id| weight(self.graph, id)).sum()
     }
 
-    /// The runs, those that save most first, each as it can begin at several places. `unrolled`: so many iterations are taken as one.
+    /// The runs, those that save most first, each as it can begin at several places. `unrolled`: so many iterations are taken as
+    /// one.
     pub(crate) fn runs(&self, unrolled: usize) -> Vec<Vec<Run>> {
         let mut found = Vec::new();
         self.search(0, self.nodes.len(), &mut found);

@@ -396,8 +396,8 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let mut best: Option<Kernel> = None;
     // Long code takes long, and what it lacks is rarely found by chance.
     let attempts = match placed.code.len() {
-        ..=SHORT => ATTEMPTS_IN_TURN,
-        ..=LONG => ATTEMPTS,
+        n if n <= SHORT => ATTEMPTS_IN_TURN,
+        n if n <= LONG => ATTEMPTS,
         _ => ATTEMPTS / 4,
     };
     if let Some(most) = &machine.microcode_words {

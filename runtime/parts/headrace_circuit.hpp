@@ -37,9 +37,23 @@ template <class Data> wires wires_of(Data &data, CData &valid, CData &ready) {
     return {&data, sizeof data, &valid, &ready};
 }
 
+/* Memory that is wiped before it is given back: there may have been a key in it. */
+template <class T> struct wiping {
+    using value_type = T;
+    wiping() = default;
+    template <class U> wiping(const wiping<U> &) {}
+    T *allocate(size_t n) { return std::allocator<T>().allocate(n); }
+    void deallocate(T *memory, size_t n) {
+        hr_wipe(memory, n * sizeof(T));
+        std::allocator<T>().deallocate(memory, n);
+    }
+    friend bool operator==(const wiping &, const wiping &) { return true; }
+    friend bool operator!=(const wiping &, const wiping &) { return false; }
+};
+
 /* Tokens that wait, as memory has them. */
 class queue {
-    std::vector<uint8_t> bytes;
+    std::vector<uint8_t, wiping<uint8_t>> bytes;
     size_t first = 0;
 
 public:

@@ -13,8 +13,8 @@ static const size_t ROOM = (size_t)1 << 20;
 /* Bytes that are moved at a time: all tokens that there are fit. */
 enum { AT_A_TIME = 1 << 16 };
 
-static void *memory(void *old, size_t bytes) {
-    void *const made = realloc(old, bytes == 0 ? 1 : bytes);
+static void *memory(size_t bytes) {
+    void *const made = malloc(bytes == 0 ? 1 : bytes);
     if (made == NULL) {
         fputs("error: out of memory\n", stderr);
         exit(1);
@@ -33,10 +33,24 @@ static void *aligned(size_t bytes, size_t alignment) {
     return made;
 }
 
+/* Gives memory back in which keys may have been. */
+static void release(struct headrace_waiting *waiting) {
+    if (waiting->room != 0) {
+        hr_wipe(waiting->tokens, waiting->room);
+    }
+    free(waiting->tokens);
+}
+
 static void append(struct headrace_waiting *to, const void *tokens, size_t bytes) {
     if (to->n + bytes > to->room) {
-        to->room = 2 * (to->n + bytes);
-        to->tokens = memory(to->tokens, to->room);
+        const size_t room = 2 * (to->n + bytes);
+        uint8_t *const more = memory(room);
+        if (to->n != 0) {
+            memcpy(more, to->tokens, to->n);
+        }
+        release(to);
+        to->tokens = more;
+        to->room = room;
     }
     if (bytes != 0) {
         memcpy(to->tokens + to->n, tokens, bytes);
@@ -49,13 +63,13 @@ void headrace_parts_init(void *context, const struct headrace_host *host, const 
     memset(whole, 0, sizeof *whole);
     whole->control.host = host;
     whole->parts = parts;
-    whole->contexts = memory(NULL, parts->n_parts * sizeof *whole->contexts);
-    whole->waiting = memory(NULL, parts->n_parts * sizeof *whole->waiting);
+    whole->contexts = memory(parts->n_parts * sizeof *whole->contexts);
+    whole->waiting = memory(parts->n_parts * sizeof *whole->waiting);
     for (uint32_t i = 0; i < parts->n_parts; i++) {
         const struct headrace_part *const part = &parts->parts[i];
         whole->contexts[i] = aligned(part->network->size, part->network->alignment);
         part->network->init(whole->contexts[i], host);
-        whole->waiting[i] = memory(NULL, part->n_inputs * sizeof **whole->waiting);
+        whole->waiting[i] = memory(part->n_inputs * sizeof **whole->waiting);
         memset(whole->waiting[i], 0, part->n_inputs * sizeof **whole->waiting);
     }
 }
@@ -145,6 +159,7 @@ static bool deliver(struct headrace_together *whole, uint32_t at) {
             moved = true;
         }
     }
+    hr_wipe(buffer, sizeof buffer);
     return moved;
 }
 
@@ -184,13 +199,7 @@ void headrace_parts_clear(void *context) {
         const struct headrace_part *const part = &whole->parts->parts[i];
         part->network->clear(whole->contexts[i]);
         for (uint32_t input = 0; input < part->n_inputs; input++) {
-            struct headrace_waiting *const waiting = &whole->waiting[i][input];
-            /* It may be a key. */
-            volatile uint8_t *const tokens = waiting->tokens;
-            for (size_t at = 0; at < waiting->room; at++) {
-                tokens[at] = 0;
-            }
-            free(waiting->tokens);
+            release(&whole->waiting[i][input]);
         }
         free(whole->contexts[i]);
         free(whole->waiting[i]);

@@ -4,27 +4,12 @@
 #[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
 
-use projects::{Folder, is_here, refused};
+use projects::{Folder, commands, is_here, refused};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/codesign")
-}
-
-/// All blocks of commands of a text.
-fn commands(text: &str) -> String {
-    let mut blocks = String::new();
-    let mut inside = false;
-    for line in text.lines() {
-        match line {
-            "```sh" => inside = true,
-            "```" => inside = false,
-            _ if inside => blocks.push_str(&format!("{line}\n")),
-            _ => {}
-        }
-    }
-    blocks
 }
 
 /// Cycles that the notes of a run say.

@@ -1,6 +1,7 @@
 //! Projects that `headrace build --target cpp` makes: both compilers take them without a warning, they give the known
 //! answers, and other projects find what they install.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
 
 use projects::{Folder, is_here, sample};

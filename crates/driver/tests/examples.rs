@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "projects are made by the commands of the READMEs")]
 mod projects;
 
-use projects::{Folder, is_here};
+use projects::{Folder, commands, is_here};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,21 +16,6 @@ struct Followed {
     folder: Folder,
     here: PathBuf,
     said: String,
-}
-
-/// All blocks of commands of a README.
-fn commands(readme: &str) -> String {
-    let mut blocks = String::new();
-    let mut inside = false;
-    for line in readme.lines() {
-        match line {
-            "```sh" => inside = true,
-            "```" => inside = false,
-            _ if inside => blocks.push_str(&format!("{line}\n")),
-            _ => {}
-        }
-    }
-    blocks
 }
 
 fn copy(from: &Path, to: &Path) {

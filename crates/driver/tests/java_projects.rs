@@ -1,6 +1,7 @@
 //! Projects that `headrace build --target java` makes: a JDK alone compiles them without a warning, they give the known
 //! answers, and programs reach them through the JCA by names of the JDK's own providers.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
 
 use projects::{Folder, is_here, sample};

@@ -387,19 +387,15 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let mut spreads = false;
     // What units ask for, without room that is only tried.
     let mut bound: Option<(usize, Vec<usize>)> = None;
-    let n_tries = if placed.code.len() > LONG { 2 } else { TRIES.len() };
-    let tries = &TRIES[..n_tries];
-    let is_short = placed.code.len() <= SHORT;
-    let tries = if is_short { [&TURNS[..], &tries[1..]].concat() } else { tries.to_vec() };
+    // Long code takes long, and what it lacks is rarely found by chance.
+    let (attempts, tries) = match placed.code.len() {
+        n if n <= SHORT => (ATTEMPTS_IN_TURN, [&TURNS[..], &TRIES[1..]].concat()),
+        n if n <= LONG => (ATTEMPTS, TRIES.to_vec()),
+        _ => (ATTEMPTS / 4, TRIES[..2].to_vec()),
+    };
     let mut order = tries.iter();
     let mut turn = 0;
     let mut best: Option<Kernel> = None;
-    // Long code takes long, and what it lacks is rarely found by chance.
-    let attempts = match placed.code.len() {
-        n if n <= SHORT => ATTEMPTS_IN_TURN,
-        n if n <= LONG => ATTEMPTS,
-        _ => ATTEMPTS / 4,
-    };
     if let Some(most) = &machine.microcode_words {
         let selected = select(placed, machine, &spilled)?;
         let least = problem(&selected.ops, machine, false).res_mii();

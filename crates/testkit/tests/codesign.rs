@@ -1,25 +1,21 @@
 //! Networks of which some partitions are circuits do what the whole does in software, whatever is cut where.
 
+#[path = "support/mapped.rs"]
+mod support;
+
 use headrace::Workspace;
 use headrace::codesign::Simulator;
 use headrace::engines::{EngineName, Settings};
 use headrace_engine::{CollectingHost, Engine, Outcome, exhaust};
 use headrace_frontend::mapping::Partitioning;
-use headrace_interp::{Interpreter, Options, Order};
-use headrace_ir::{DEFAULT_FIFO_TOKENS, Mapping, Network, Port};
-use headrace_testkit::differential::{interpreted, program, storage};
-use headrace_testkit::generate::{Cuts, Knobs, Stream, generate};
+use headrace_interp::{Interpreter, Options};
+use headrace_ir::{Mapping, Network, Port};
 use std::path::Path;
 use std::sync::Arc;
+use support::{Mapped, mapped, tokens};
 
 /// Random networks that are cut.
 const CASES: u64 = 120;
-
-/// The tokens of a stream for a port.
-fn tokens(port: &Port, streams: &[Stream]) -> Vec<u8> {
-    let stream = streams.iter().find(|stream| stream.port == port.name);
-    stream.map_or(Vec::new(), |stream| stream.tokens.iter().flat_map(|value| storage(value, port.ty)).collect())
-}
 
 /// What an engine gives for these tokens.
 fn outputs(engine: &mut dyn Engine, network: &Network, mut inputs: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
@@ -34,19 +30,7 @@ fn outputs(engine: &mut dyn Engine, network: &Network, mut inputs: Vec<Vec<u8>>)
 fn random_networks_with_parts_in_hardware_do_what_the_whole_does() {
     let mut workspace = Workspace::default();
     let (mut n_compared, mut n_refused) = (0, 0);
-    for seed in 0..CASES {
-        let case = generate(seed, &Knobs::default());
-        let Ok(network) = program::elaborate(&case, &Cuts::default()) else { continue };
-        let network = Arc::new(network);
-        let judged = interpreted::interpret(&network, &case.inputs, Order::RoundRobin, DEFAULT_FIFO_TOKENS, false);
-        let Ok(wanted) = judged else { continue };
-        if wanted.lacks_room {
-            continue;
-        }
-        let n = 1 + seed as usize % 3;
-        // Multiplicative hashing (Knuth) of the instance and the seed.
-        let place = |at: usize| ((at as u64 + 31 * seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize % n;
-        let mapping = Mapping::numbered(n, (0..network.instances.len()).map(place).collect());
+    for Mapped { seed, network, inputs, wanted, n_partitions: n, mapping } in mapped(CASES, 3) {
         // What acts on the world is in software, and so are partitions without instances.
         let acting = Mapping::acting(&network);
         let in_hardware = (0..n).map(|partition| {
@@ -61,7 +45,7 @@ fn random_networks_with_parts_in_hardware_do_what_the_whole_does() {
             n_refused += 1;
             continue;
         };
-        let inputs = network.inputs.iter().map(|port| tokens(port, &case.inputs)).collect();
+        let inputs = network.inputs.iter().map(|port| tokens(port, &inputs)).collect();
         assert_eq!(outputs(machine.engine(), &network, inputs), wanted.outputs, "seed {seed}, {n} parts");
         n_compared += usize::from(parts.has_hardware());
     }

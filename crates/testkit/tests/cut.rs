@@ -1,12 +1,15 @@
 //! Networks that are cut into parts do what the whole does, whoever moves the tokens between them.
 
+#[path = "support/mapped.rs"]
+mod support;
+
 use headrace_analysis::cut::{Outside, Part, cut_network};
 use headrace_engine::{CollectingHost, Engine, Outcome};
 use headrace_interp::{Interpreter, Options, Order};
-use headrace_ir::{DEFAULT_FIFO_TOKENS, Mapping, Network, Port};
-use headrace_testkit::differential::{interpreted, program, storage};
-use headrace_testkit::generate::{Cuts, Knobs, Stream, generate};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Mapping, Network};
+use headrace_testkit::generate::Stream;
 use std::sync::Arc;
+use support::{Mapped, mapped, tokens};
 
 /// Random networks that are cut.
 const CASES: u64 = 300;
@@ -16,12 +19,6 @@ struct Running {
     part: Part,
     engine: Interpreter,
     waiting: Vec<Vec<u8>>,
-}
-
-/// The tokens of a stream for a port.
-fn tokens(port: &Port, streams: &[Stream]) -> Vec<u8> {
-    let stream = streams.iter().find(|stream| stream.port == port.name);
-    stream.map_or(Vec::new(), |stream| stream.tokens.iter().flat_map(|value| storage(value, port.ty)).collect())
 }
 
 /// What comes out of the whole when its parts run by turns and tokens go from part to part as they come.
@@ -78,21 +75,9 @@ fn run(whole: &Network, mapping: &Mapping, streams: &[Stream], fifo_tokens: u32)
 #[test]
 fn parts_of_random_networks_do_what_the_whole_does() {
     let (mut n_crossing, mut n_compared) = (0, 0);
-    for seed in 0..CASES {
-        let case = generate(seed, &Knobs::default());
-        let Ok(network) = program::elaborate(&case, &Cuts::default()) else { continue };
-        let network = Arc::new(network);
-        let judged = interpreted::interpret(&network, &case.inputs, Order::RoundRobin, DEFAULT_FIFO_TOKENS, false);
-        let Ok(wanted) = judged else { continue };
-        if wanted.lacks_room {
-            continue;
-        }
-        let n = 1 + seed as usize % 4;
-        // Multiplicative hashing (Knuth) of the instance and the seed.
-        let place = |at: usize| ((at as u64 + 31 * seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize % n;
-        let mapping = Mapping::numbered(n, (0..network.instances.len()).map(place).collect());
+    for Mapped { seed, network, inputs, wanted, n_partitions: n, mapping } in mapped(CASES, 4) {
         n_crossing += network.connections.iter().filter(|connection| mapping.crosses(connection)).count();
-        let outputs = run(&network, &mapping, &case.inputs, DEFAULT_FIFO_TOKENS);
+        let outputs = run(&network, &mapping, &inputs, DEFAULT_FIFO_TOKENS);
         assert_eq!(outputs.as_ref(), Ok(&wanted.outputs), "seed {seed}, {n} parts");
         n_compared += 1;
     }

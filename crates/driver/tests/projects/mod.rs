@@ -4,6 +4,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+/// All blocks of commands of a README.
+pub fn commands(readme: &str) -> String {
+    let mut blocks = String::new();
+    let mut inside = false;
+    for line in readme.lines() {
+        match line {
+            "```sh" => inside = true,
+            "```" => inside = false,
+            _ if inside => blocks.push_str(&format!("{line}\n")),
+            _ => {}
+        }
+    }
+    blocks
+}
+
 /// Where projects are made.
 pub struct Folder(tempfile::TempDir);
 

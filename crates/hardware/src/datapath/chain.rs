@@ -15,7 +15,10 @@ impl Region {
         let mut joined: FxHashMap<(usize, usize), Option<usize>> = FxHashMap::default();
         for state in 0..region.states.len() {
             let mut tree = region.states[state].0.clone();
-            region.chain(&mut tree, &mut joined);
+            tree.for_each_mut(&mut |tree| match tree {
+                Tree::Go { task, target, beside } if beside.is_empty() => region.chain(task, target, &mut joined),
+                _ => {}
+            });
             region.states[state].0 = tree;
         }
         if joined.values().all(Option::is_none) {
@@ -24,35 +27,25 @@ impl Region {
         region.without_what_never_happens().into()
     }
 
-    fn chain(&mut self, tree: &mut Tree, joined: &mut FxHashMap<(usize, usize), Option<usize>>) {
-        match tree {
-            Tree::Branch { then, otherwise, .. } => {
-                self.chain(then, joined);
-                self.chain(otherwise, joined);
+    /// Joins a task with those behind it.
+    fn chain(&mut self, task: &mut usize, target: &mut usize, joined: &mut FxHashMap<(usize, usize), Option<usize>>) {
+        // A circle in which nothing waits is gone round once.
+        for _ in 0..self.states.len() {
+            let Tree::Go { task: next, target: end, beside } = &self.states[*target].0 else { break };
+            if !beside.is_empty() {
+                break;
             }
-            Tree::Wait(all) => all.iter_mut().for_each(|one| self.chain(&mut one.2, joined)),
-            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| self.chain(tree, joined)),
-            Tree::Go { task, target, beside } if beside.is_empty() => {
-                // A circle in which nothing waits is gone round once.
-                for _ in 0..self.states.len() {
-                    let Tree::Go { task: next, target: end, beside } = &self.states[*target].0 else { break };
-                    if !beside.is_empty() {
-                        break;
-                    }
-                    let (next, end) = (*next, *end);
-                    let both = match joined.get(&(*task, next)) {
-                        Some(known) => *known,
-                        None => {
-                            let both = self.joined_tasks(*task, next);
-                            joined.insert((*task, next), both);
-                            both
-                        }
-                    };
-                    let Some(both) = both else { break };
-                    (*task, *target) = (both, end);
+            let (next, end) = (*next, *end);
+            let both = match joined.get(&(*task, next)) {
+                Some(known) => *known,
+                None => {
+                    let both = self.joined_tasks(*task, next);
+                    joined.insert((*task, next), both);
+                    both
                 }
-            }
-            Tree::Go { .. } | Tree::End => {}
+            };
+            let Some(both) = both else { break };
+            (*task, *target) = (both, end);
         }
     }
 
@@ -91,8 +84,7 @@ impl Region {
         let n = self.tasks.len();
         let first = |at: usize| (0..at).find(|&other| self.tasks[other] == self.tasks[at]).unwrap_or(at);
         let tasks: Vec<usize> = (0..n).map(first).collect();
-        let states: Vec<usize> = (0..self.states.len()).collect();
-        self.states.iter_mut().for_each(|(tree, _)| renumber(tree, &states, &tasks));
+        self.states.iter_mut().for_each(|(tree, _)| tree.renumber(|state| state, |task| tasks[task]));
         self.without_what_never_happens()
     }
 
@@ -105,9 +97,7 @@ impl Region {
             if std::mem::replace(&mut entered[state], true) {
                 continue;
             }
-            let mut leaves = Vec::new();
-            Region::leaves(&self.states[state].0, &mut leaves);
-            for (task, target) in leaves {
+            for (task, target) in self.states[state].0.leaves() {
                 done[task] = true;
                 open.push(target);
             }
@@ -131,24 +121,7 @@ impl Region {
             at += 1;
             done[at - 1]
         });
-        self.states.iter_mut().for_each(|(tree, _)| renumber(tree, &states, &tasks));
+        self.states.iter_mut().for_each(|(tree, _)| tree.renumber(|state| states[state], |task| tasks[task]));
         self
-    }
-}
-
-fn renumber(tree: &mut Tree, states: &[usize], tasks: &[usize]) {
-    match tree {
-        Tree::Branch { then, otherwise, .. } => {
-            renumber(then, states, tasks);
-            renumber(otherwise, states, tasks);
-        }
-        Tree::Wait(all) => all.iter_mut().for_each(|one| renumber(&mut one.2, states, tasks)),
-        Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| renumber(tree, states, tasks)),
-        Tree::Go { task, target, beside } => {
-            *task = tasks[*task];
-            *target = states[*target];
-            beside.iter_mut().for_each(|task| *task = tasks[*task]);
-        }
-        Tree::End => {}
     }
 }

@@ -61,36 +61,22 @@ fn of_ports(
     Ok(beats)
 }
 
-fn awaited(tree: &Tree, found: &mut Vec<(usize, u64)>) {
-    match tree {
-        Tree::Branch { then, otherwise, .. } => {
-            awaited(then, found);
-            awaited(otherwise, found);
-        }
-        Tree::Wait(all) => {
-            for (port, tokens, next) in all {
-                found.push((*port, *tokens));
-                awaited(next, found);
-            }
-        }
-        Tree::Else(first, second) => {
-            awaited(first, found);
-            awaited(second, found);
-        }
-        Tree::Go { .. } | Tree::End => {}
-    }
-}
-
 /// Tokens of a beat at each input and each output port.
 ///
 /// # Errors
 ///
 /// Where there is no such number, as a sentence without a full stop.
 pub(crate) fn beats(network: &Network, region: &Region) -> Result<(Vec<u64>, Vec<u64>), String> {
-    let mut all_awaited = Vec::new();
-    region.states.iter().for_each(|(tree, _)| awaited(tree, &mut all_awaited));
+    let mut awaited = Vec::new();
+    for (tree, _) in &region.states {
+        tree.for_each(&mut |tree| {
+            if let Tree::Wait(all) = tree {
+                awaited.extend(all.iter().map(|(port, tokens, _)| (*port, *tokens)));
+            }
+        });
+    }
     let consumed = region.tasks.iter().flat_map(|task| task.consumes.iter().copied().enumerate());
-    let taken = of_ports(consumed.chain(all_awaited), network.inputs.len(), &network.inputs)?;
+    let taken = of_ports(consumed.chain(awaited), network.inputs.len(), &network.inputs)?;
     let produced = region.tasks.iter().flat_map(|task| task.produces.iter().copied().enumerate());
     let given = of_ports(produced, network.outputs.len(), &network.outputs)?;
     Ok((taken, given))

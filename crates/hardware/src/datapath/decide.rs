@@ -24,7 +24,7 @@ impl Region {
                 new.insert(condition, bit);
             }
         }
-        self.states.iter_mut().for_each(|(tree, _)| replace(tree, &new));
+        self.states.iter_mut().for_each(|(tree, _)| tree.substitute(&new));
     }
 
     /// The bit that says what a condition would; `None` where there is none.
@@ -121,30 +121,12 @@ impl Region {
 
 /// Whether several of these tasks begin in one cycle.
 fn begin_together(tree: &Tree, tasks: &[(usize, NodeId)]) -> bool {
-    match tree {
-        Tree::Branch { then, otherwise, .. } => begin_together(then, tasks) || begin_together(otherwise, tasks),
-        Tree::Wait(all) => all.iter().any(|one| begin_together(&one.2, tasks)),
-        Tree::Else(first, second) => begin_together(first, tasks) || begin_together(second, tasks),
-        Tree::Go { task, beside, .. } => {
-            let is_one = |task: &usize| tasks.iter().any(|(other, _)| other == task);
-            beside.iter().chain([task]).filter(|task| is_one(task)).count() > 1
+    let is_one = |task: &usize| tasks.iter().any(|(other, _)| other == task);
+    let mut found = false;
+    tree.for_each(&mut |tree| {
+        if let Tree::Go { task, beside, .. } = tree {
+            found |= beside.iter().chain([task]).filter(|task| is_one(task)).count() > 1;
         }
-        Tree::End => false,
-    }
-}
-
-fn replace(tree: &mut Tree, new: &FxHashMap<NodeId, NodeId>) {
-    match tree {
-        Tree::Branch { condition, then, otherwise } => {
-            *condition = new.get(condition).copied().unwrap_or(*condition);
-            replace(then, new);
-            replace(otherwise, new);
-        }
-        Tree::Wait(all) => all.iter_mut().for_each(|one| replace(&mut one.2, new)),
-        Tree::Else(first, second) => {
-            replace(first, new);
-            replace(second, new);
-        }
-        Tree::Go { .. } | Tree::End => {}
-    }
+    });
+    found
 }

@@ -19,10 +19,8 @@ impl Region {
             let mut known: FxHashMap<Behaviour, usize> = FxHashMap::default();
             let refined: Vec<usize> = (self.states.iter())
                 .map(|(tree, _)| {
-                    let mut behaviour = Behaviour::new();
-                    describe(tree, &class, &mut behaviour);
                     let next = known.len();
-                    *known.entry(behaviour).or_insert(next)
+                    *known.entry(describe(tree, &class)).or_insert(next)
                 })
                 .collect();
             class = refined;
@@ -38,7 +36,7 @@ impl Region {
         let mut kept: Vec<(Tree, String)> = Vec::new();
         for (at, (mut tree, description)) in std::mem::take(&mut self.states).into_iter().enumerate() {
             if class[at] == kept.len() {
-                redirect(&mut tree, &class);
+                tree.renumber(|state| class[state], |task| task);
                 kept.push((tree, description));
             }
         }
@@ -47,45 +45,21 @@ impl Region {
     }
 }
 
-fn describe(tree: &Tree, class: &[usize], found: &mut Behaviour) {
-    match tree {
-        Tree::Branch { condition: NodeId(condition), then, otherwise } => {
-            found.push((0, *condition as usize, 0));
-            describe(then, class, found);
-            describe(otherwise, class, found);
-        }
+/// A tree in preorder: how many trees are below each is known from what it is.
+fn describe(tree: &Tree, class: &[usize]) -> Behaviour {
+    let mut found = Behaviour::new();
+    tree.for_each(&mut |tree| match tree {
+        Tree::Branch { condition: NodeId(condition), .. } => found.push((0, *condition as usize, 0)),
         Tree::Wait(all) => {
             found.push((1, all.len(), 0));
-            for (port, tokens, next) in all {
-                found.push((2, *port, *tokens as usize));
-                describe(next, class, found);
-            }
+            found.extend(all.iter().map(|(port, tokens, _)| (2, *port, *tokens as usize)));
         }
-        Tree::Else(first, second) => {
-            found.push((3, 0, 0));
-            describe(first, class, found);
-            describe(second, class, found);
-        }
+        Tree::Else(..) => found.push((3, 0, 0)),
         Tree::Go { task, target, beside } => {
             found.push((4, *task, class[*target]));
             found.extend(beside.iter().map(|task| (6, *task, 0)));
         }
         Tree::End => found.push((5, 0, 0)),
-    }
-}
-
-fn redirect(tree: &mut Tree, class: &[usize]) {
-    match tree {
-        Tree::Branch { then, otherwise, .. } => {
-            redirect(then, class);
-            redirect(otherwise, class);
-        }
-        Tree::Wait(all) => all.iter_mut().for_each(|one| redirect(&mut one.2, class)),
-        Tree::Else(first, second) => {
-            redirect(first, class);
-            redirect(second, class);
-        }
-        Tree::Go { target, .. } => *target = class[*target],
-        Tree::End => {}
-    }
+    });
+    found
 }

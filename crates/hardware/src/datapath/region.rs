@@ -76,17 +76,75 @@ pub(crate) struct Region {
 }
 
 impl Tree {
-    fn substitute(&mut self, new: &FxHashMap<NodeId, NodeId>) {
+    /// The trees right below.
+    fn below(&self) -> Vec<&Tree> {
         match self {
-            Tree::Branch { condition, then, otherwise } => {
-                *condition = new[condition];
-                then.substitute(new);
-                otherwise.substitute(new);
+            Tree::Branch { then, otherwise, .. } => vec![then, otherwise],
+            Tree::Wait(all) => all.iter().map(|one| &one.2).collect(),
+            Tree::Else(first, second) => vec![first, second],
+            Tree::Go { .. } | Tree::End => Vec::new(),
+        }
+    }
+
+    /// Goes through all of it in preorder: what decides comes before what it decides.
+    pub(crate) fn for_each<'a>(&'a self, visit: &mut impl FnMut(&'a Tree)) {
+        visit(self);
+        self.below().into_iter().for_each(|tree| tree.for_each(visit));
+    }
+
+    /// The same, to change it.
+    pub(crate) fn for_each_mut(&mut self, visit: &mut impl FnMut(&mut Tree)) {
+        visit(self);
+        match self {
+            Tree::Branch { then, otherwise, .. } => {
+                then.for_each_mut(visit);
+                otherwise.for_each_mut(visit);
             }
-            Tree::Wait(all) => all.iter_mut().for_each(|one| one.2.substitute(new)),
-            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| tree.substitute(new)),
+            Tree::Wait(all) => all.iter_mut().for_each(|one| one.2.for_each_mut(visit)),
+            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| tree.for_each_mut(visit)),
             Tree::Go { .. } | Tree::End => {}
         }
+    }
+
+    /// Conditions of its decisions.
+    pub(crate) fn conditions(&self) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        self.for_each(&mut |tree| {
+            if let Tree::Branch { condition, .. } = tree {
+                found.push(*condition);
+            }
+        });
+        found
+    }
+
+    /// Its tasks with their targets.
+    pub(crate) fn leaves(&self) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        self.for_each(&mut |tree| {
+            if let Tree::Go { task, target, beside } = tree {
+                found.extend(beside.iter().chain([task]).map(|task| (*task, *target)));
+            }
+        });
+        found
+    }
+
+    /// Puts other conditions in the place of these.
+    pub(crate) fn substitute(&mut self, new: &FxHashMap<NodeId, NodeId>) {
+        self.for_each_mut(&mut |tree| {
+            if let Tree::Branch { condition, .. } = tree {
+                *condition = new.get(condition).copied().unwrap_or(*condition);
+            }
+        });
+    }
+
+    /// Gives states, and tasks, other numbers.
+    pub(crate) fn renumber(&mut self, states: impl Fn(usize) -> usize, tasks: impl Fn(usize) -> usize) {
+        self.for_each_mut(&mut |tree| {
+            if let Tree::Go { task, target, beside } = tree {
+                *target = states(*target);
+                beside.iter_mut().chain([task]).for_each(|task| *task = tasks(*task));
+            }
+        });
     }
 }
 
@@ -247,9 +305,7 @@ impl Region {
     }
 
     fn is_blind_in(&self, tree: &Tree, wanted: usize) -> bool {
-        let mut found = Vec::new();
-        Self::leaves(tree, &mut found);
-        if found.iter().all(|leaf| leaf.0 != wanted) {
+        if tree.leaves().iter().all(|leaf| leaf.0 != wanted) {
             return true;
         }
         match tree {
@@ -264,41 +320,9 @@ impl Region {
         }
     }
 
-    /// Conditions of a tree.
-    pub(crate) fn conditions(tree: &Tree, found: &mut Vec<NodeId>) {
-        match tree {
-            Tree::Branch { condition, then, otherwise } => {
-                found.push(*condition);
-                Self::conditions(then, found);
-                Self::conditions(otherwise, found);
-            }
-            Tree::Wait(all) => all.iter().for_each(|one| Self::conditions(&one.2, found)),
-            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| Self::conditions(tree, found)),
-            Tree::Go { .. } | Tree::End => {}
-        }
-    }
-
-    /// Tasks of a tree with their targets.
-    pub(crate) fn leaves(tree: &Tree, found: &mut Vec<(usize, usize)>) {
-        match tree {
-            Tree::Branch { then, otherwise, .. } => {
-                Self::leaves(then, found);
-                Self::leaves(otherwise, found);
-            }
-            Tree::Wait(all) => all.iter().for_each(|one| Self::leaves(&one.2, found)),
-            Tree::Else(first, second) => [first, second].into_iter().for_each(|tree| Self::leaves(tree, found)),
-            Tree::Go { task, target, beside } => {
-                found.extend(beside.iter().chain([task]).map(|task| (*task, *target)));
-            }
-            Tree::End => {}
-        }
-    }
-
     /// The conditions of all decisions.
     pub(crate) fn conditions_of_all(&self) -> Vec<NodeId> {
-        let mut all = Vec::new();
-        self.states.iter().for_each(|(tree, _)| Self::conditions(tree, &mut all));
-        all
+        self.states.iter().flat_map(|(tree, _)| tree.conditions()).collect()
     }
 
     /// Objects that anything reads, in order.

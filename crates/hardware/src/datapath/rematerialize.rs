@@ -76,10 +76,8 @@ impl Region {
                 continue;
             }
             let tree = &self.states[state].0;
-            let (mut roots, mut leaves) = (Vec::new(), Vec::new());
-            Region::conditions(tree, &mut roots);
-            Region::leaves(tree, &mut leaves);
-            for (task, target) in leaves {
+            let mut roots = tree.conditions();
+            for (task, target) in tree.leaves() {
                 roots.extend(self.tasks[task].roots());
                 if task != writer {
                     open.push(target);

@@ -389,8 +389,8 @@ impl<'g> Order<'g> {
         let mut costs: Vec<(u64, usize)> = costs.collect();
         costs.sort_unstable();
         // Where it was found to begin may be where a round does.
-        let natural = costs.iter().skip(PHASES).filter(|(_, shift)| *shift == 0);
-        let tried = costs.iter().take(PHASES).chain(natural);
-        tried.map(|(_, shift)| Run { start: run.start + shift, ..run }).collect()
+        let (cheapest, others) = costs.split_at(costs.len().min(PHASES));
+        let natural = others.iter().filter(|(_, shift)| *shift == 0);
+        cheapest.iter().chain(natural).map(|(_, shift)| Run { start: run.start + shift, ..run }).collect()
     }
 }

@@ -231,6 +231,7 @@ impl<'a> Builder<'a> {
     fn rom(&mut self, like: &str, values: &[(u32, u128)], width: u32) -> Expr {
         let Some(cycle) = self.cycle else { return Expr::number(width, 0) };
         let bits = self.m.signal(cycle).width;
+        // The counter may be back at 0 in the last cycle of a task (see `Control`); in cycle 0 itself nothing is chosen.
         let place = |at: u32| at as usize & ((1 << bits) - 1);
         let n = values.iter().map(|&(at, _)| place(at) + 1).max().unwrap_or(1);
         let mut all = vec![values[0].1; n];
@@ -574,8 +575,10 @@ impl<'a, 'b> Datapath<'a, 'b> {
             let parts = turn.iter().rev().map(|&source| kept.clone().slice(source as u32 * width, width));
             Expr::concat(parts.collect())
         };
-        let mut value = turned(&ring.turns[0]);
-        for (way, turn) in ring.turns.iter().enumerate().skip(1) {
+        // The first way is taken where no other one is.
+        let mut ways = ring.turns.iter().enumerate();
+        let mut value = ways.next().map_or_else(|| kept.clone(), |(_, turn)| turned(turn));
+        for (way, turn) in ways {
             let is_it: Vec<(u32, u128)> =
                 ring.steps.iter().map(|&(time, other)| (time, u128::from(other == way))).collect();
             let is_it = self.b.rom(&format!("t{}_turn", self.number), &is_it, 1);
@@ -617,15 +620,16 @@ impl<'a, 'b> Datapath<'a, 'b> {
                 let parts = parts.iter().map(|part| self.operand(user, part)).collect();
                 self.b.operation(*id, parts)
             }
-            Source::Varying(all) if self.plan.rings.place(&Plan::stream(user, all)).is_some() => {
-                let (ring, register) = self.plan.rings.place(&Plan::stream(user, all)).unwrap_or_default();
-                let width = self.b.graph.width(all[0].1);
-                self.ring(ring).slice(register as u32 * width, width)
-            }
-            Source::Varying(all) => {
-                let cases = self.cases(user, all);
-                self.b.chosen(&like, cases, None)
-            }
+            Source::Varying(all) => match self.plan.rings.place(&Plan::stream(user, all)) {
+                Some((ring, register)) => {
+                    let width = self.b.graph.width(all[0].1);
+                    self.ring(ring).slice(register as u32 * width, width)
+                }
+                None => {
+                    let cases = self.cases(user, all);
+                    self.b.chosen(&like, cases, None)
+                }
+            },
             Source::But(rule, others) => {
                 let rule = self.operand(user, rule);
                 let cases = self.cases(user, others);

@@ -1,6 +1,7 @@
 //! Projects of networks in parts: an XCF mapping says which partitions become circuits, and software calls these.
 
 use super::recording;
+use crate::codesign::of_partition;
 use crate::error::{Error, Result};
 use crate::roots::read_source;
 use crate::workspace::Workspace;
@@ -30,7 +31,7 @@ impl Workspace {
         for (at, cut) in cuts.iter().enumerate() {
             let (mut design, mut run) = (None, None);
             if partitioning.in_hardware[at] {
-                let hardware = headrace_hardware::Options { wide_ports: true, ..options.of_hardware() };
+                let hardware = of_partition(options.of_hardware());
                 design = Some(headrace_hardware::lower(&cut.network, &hardware).map_err(Error::Refused)?);
                 run = recording::record(&cut.network, options.fifo_tokens);
             }

@@ -35,9 +35,10 @@ pub enum Simulator {
     BuiltIn,
 }
 
-/// How a partition becomes a circuit: its ports move whole blocks, as no wires leave the chip there.
-pub fn hardware_options(fifo_tokens: u32) -> headrace_hardware::Options {
-    headrace_hardware::Options { fifo_tokens, wide_ports: true, ..headrace_hardware::Options::default() }
+/// How a partition becomes a circuit, for what a whole network would be asked for: its ports move whole blocks, as no wires leave
+/// the chip there.
+pub(crate) fn of_partition(whole: headrace_hardware::Options) -> headrace_hardware::Options {
+    headrace_hardware::Options { wide_ports: true, ..whole }
 }
 
 /// The circuit of a part in hardware.
@@ -46,7 +47,8 @@ pub fn hardware_options(fifo_tokens: u32) -> headrace_hardware::Options {
 ///
 /// What has no place in hardware, with where it stands.
 pub(crate) fn design(part: &Network, fifo_tokens: u32) -> Result<Design> {
-    headrace_hardware::lower(part, &hardware_options(fifo_tokens)).map_err(Error::Refused)
+    let options = headrace_hardware::Options { fifo_tokens, ..headrace_hardware::Options::default() };
+    headrace_hardware::lower(part, &of_partition(options)).map_err(Error::Refused)
 }
 
 impl Workspace {

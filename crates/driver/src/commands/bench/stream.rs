@@ -120,8 +120,7 @@ struct Bench<'c> {
 /// Compiles and simulates everything, prints it beside what was published, and writes results and document.
 pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     let text = include_str!("../../../../../bench/stream.toml");
-    let published: Published = File::new("bench/stream.toml", text).parse().map_err(wrong)?;
-    let mut published = published;
+    let mut published: Published = File::new("bench/stream.toml", text).parse().map_err(wrong)?;
     let mut bench = Bench { context, loops: BTreeMap::new(), points: Vec::new() };
     // Some operations: what is timed of them.
     if !arguments.operations.is_empty() {
@@ -639,19 +638,22 @@ impl Bench<'_> {
             lines.push(Line::new(operation.clone(), Some(measured), predicted, Some(0.3)).note(about));
         }
         let within = lines.iter().filter(|line| line.is_within() == Some(true)).count();
-        let notes = [
+        let mut notes = vec![
             format!(
                 "* {within} of {} within 30 %; rank correlation (Spearman) {:.2}. Timed: the loop alone, by clang -O3, on 16 KB \
                  that lie in the first cache, the least of many runs; cycles by a chain of additions beside it.",
                 lines.len(),
                 rank_correlation(&ours, &theirs)
             ),
-            "* Predicted: the way in which the C target prints the loop. Operations of the loop by kind, values that find no register, and the longest chain are counted when it is \
-             printed; pipes, latencies and how far the processor looks ahead are those of the platform's file."
+            "* Predicted: the way in which the C target prints the loop. Operations of the loop by kind, values that find no \
+             register, and the longest chain are counted when it is printed; pipes, latencies and how far the processor looks \
+             ahead are those of the platform's file."
                 .to_owned(),
-            format!("* Not compared: {}.", skipped.join("; ")),
         ];
-        let notes: Vec<&str> = notes.iter().map(String::as_str).filter(|note| !note.ends_with(": .")).collect();
+        if !skipped.is_empty() {
+            notes.push(format!("* Not compared: {}.", skipped.join("; ")));
+        }
+        let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
         self.context.terminal.status("");
         Ok(experiment("E9", title, lines, &notes))
     }

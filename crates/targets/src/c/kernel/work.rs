@@ -186,8 +186,8 @@ impl<'k> Trace<'k> {
 pub(super) fn usual_weight(kind: &str) -> f64 {
     match kind {
         LOGIC | ADD | SHIFT | SHUFFLE | WORD => 1.0,
-        PERMUTE | AFFINE | MULTIPLY | WORD_LOAD => 4.0,
         GATHER => 20.0,
+        // Permutations, affine maps, products, loads and stores.
         _ => 4.0,
     }
 }

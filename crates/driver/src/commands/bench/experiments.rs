@@ -3,7 +3,7 @@
 
 use crate::cli::BenchArgs;
 use crate::failure::Outcome;
-use crate::output::write_file;
+use crate::output::{make_folder, write_file};
 use headrace::Error;
 use headrace::error::describe;
 use headrace_bench::tables;
@@ -86,6 +86,21 @@ impl Experiments {
         text
     }
 
+    /// Looks, before anything is measured, whether there is a place for results and charts in the document that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// The document is not there, cannot be read, or has no marks for `mark`.
+    pub(super) fn check_place(arguments: &BenchArgs, mark: &str) -> Outcome {
+        let Some(document) = &arguments.into else { return Ok(()) };
+        let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
+        let text = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
+        if tables::content(&text, mark).is_none() {
+            return Err(wrong(&no_marks(mark)));
+        }
+        make_folder(&document.with_file_name("figures"))
+    }
+
     /// Writes results and document, as far as they are asked for.
     pub(super) fn write(&self, arguments: &BenchArgs) -> Outcome {
         if let Some(path) = &arguments.json {
@@ -96,9 +111,13 @@ impl Experiments {
         let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
         let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
         let new = tables::replace(&old, &self.mark, &self.text());
-        let new = new.ok_or_else(|| wrong(&format!("has no marks for {}", self.mark)))?;
+        let new = new.ok_or_else(|| wrong(&no_marks(&self.mark)))?;
         write_file(document, new.as_bytes())
     }
+}
+
+fn no_marks(mark: &str) -> String {
+    format!("has no marks for {mark}: `{}` and `{}`, each on a line of its own", tables::begin(mark), tables::END)
 }
 
 fn table(experiment: &Experiment) -> String {

@@ -23,6 +23,7 @@ use super::Context;
 use crate::cli::BenchArgs;
 use crate::failure::Outcome;
 use crate::output::{self, write_file};
+use experiments::Experiments;
 use headrace::Error;
 use headrace::error::describe;
 use headrace_bench::counts::{self, Counts};
@@ -97,11 +98,13 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     if let [word] = arguments.primitives.as_slice()
         && word == ARRAY
     {
+        Experiments::check_place(arguments, ARRAY)?;
         return array::bench(context, arguments);
     }
     if let [word] = arguments.primitives.as_slice()
         && word == STREAM
     {
+        Experiments::check_place(arguments, STREAM)?;
         return stream::bench(context, arguments);
     }
     if arguments.into.is_some() {
@@ -249,7 +252,7 @@ fn show_earlier(arguments: &BenchArgs) -> Outcome {
     if let [path] = arguments.table.as_slice()
         && let Some(simulated) = fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok())
     {
-        let simulated: experiments::Experiments = simulated;
+        let simulated: Experiments = simulated;
         return match arguments.into {
             None => output::print(simulated.text().as_bytes()),
             Some(_) => simulated.write(arguments),

@@ -5,14 +5,16 @@
 //! transition that stores the multiplier says that there are none. What a context begins with is zero, so it has none
 //! either. Both are of the automaton: where the scheduler goes on they are in nobody's way.
 
-use crate::c::kernel::{Memo, POWERS_BYTES};
+use crate::c::kernel::{Memo, POWERS_BYTES, RESIDUE_POWERS_BYTES};
 use headrace_transform::control::{Automaton, Holds, Step};
-use headrace_transform::kernel::{Effect, Object, ObjectId};
+use headrace_transform::kernel::{Effect, Loop, Object, ObjectId};
 use headrace_transform::passes::distribute_recurrence::{self, Added, distribute_recurrence};
-use std::collections::BTreeSet;
+use headrace_transform::passes::distribution::{self, distribute};
+use headrace_transform::passes::modular_recurrence::{self, modular_recurrence};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The objects of a multiplier.
-fn memo(multiplier: &Object) -> Memo {
+/// The objects of a multiplier whose powers have so many bytes.
+fn memo(multiplier: &Object, bytes: usize) -> Memo {
     let object = |what: &str, length: usize| Object {
         name: format!("{}_{what}", multiplier.name),
         width: 8,
@@ -20,13 +22,13 @@ fn memo(multiplier: &Object) -> Memo {
         persistent: true,
         residue: None,
     };
-    Memo { powers: object("powers", POWERS_BYTES), known: object("n_powers", 1) }
+    Memo { powers: object("powers", bytes), known: object("n_powers", 1) }
 }
 
 /// What an automaton with [`with_powers`] keeps of an object, if it keeps something.
 pub(super) fn kept(automaton: &Automaton, object: &Object) -> Option<Memo> {
-    let memo = memo(object);
-    automaton.objects.contains(&memo.powers).then_some(memo)
+    let memos = [POWERS_BYTES, RESIDUE_POWERS_BYTES].map(|bytes| memo(object, bytes));
+    memos.into_iter().find(|memo| automaton.objects.contains(&memo.powers))
 }
 
 /// An automaton with objects for the powers of multipliers; `None` where there are none.
@@ -36,8 +38,8 @@ pub(super) fn with_powers(automaton: &Automaton) -> Option<Automaton> {
         return None;
     }
     let mut new = automaton.clone();
-    for multiplier in multipliers {
-        let Memo { powers, known } = memo(automaton.object(multiplier));
+    for (multiplier, bytes) in multipliers {
+        let Memo { powers, known } = memo(automaton.object(multiplier), bytes);
         for object in [powers, known] {
             new.objects.push(object);
             new.holds.push(Holds::Local);
@@ -54,18 +56,38 @@ pub(super) fn with_powers(automaton: &Automaton) -> Option<Automaton> {
     Some(new)
 }
 
-/// Objects that loops multiply by and that no loop changes.
-fn multipliers(automaton: &Automaton) -> BTreeSet<ObjectId> {
+/// Objects that loops multiply by and that no loop changes, with the bytes of their powers.
+fn multipliers(automaton: &Automaton) -> BTreeMap<ObjectId, usize> {
     let loops = || automaton.states.iter().flat_map(|state| &state.loops);
-    let of_loop = |body| -> Option<ObjectId> {
-        let split = distribute_recurrence::PASS.tried(|| distribute_recurrence(body))?;
-        let object = split.recurrence.factor.first()?.object;
-        let is_one = split.recurrence.factor.iter().all(|byte| byte.object == object);
-        (is_one && matches!(split.recurrence.added, Added::Tokens(_))).then_some(object)
-    };
     let changed: BTreeSet<ObjectId> = loops().flat_map(|one| one.body.carried.iter().map(|one| one.object)).collect();
-    let found = loops().filter_map(|one| of_loop(&one.body));
-    found.filter(|object| !changed.contains(object) && automaton.object(*object).persistent).collect()
+    let found = loops().filter_map(|one| {
+        of_product(&one.body)
+            .map(|object| (object, POWERS_BYTES))
+            .or_else(|| of_residue(&one.body).map(|object| (object, RESIDUE_POWERS_BYTES)))
+    });
+    found.filter(|(object, _)| !changed.contains(object) && automaton.object(*object).persistent).collect()
+}
+
+/// What a recurrence of products in GF(2) multiplies by.
+fn of_product(body: &Loop) -> Option<ObjectId> {
+    let split = distribute_recurrence::PASS.tried(|| distribute_recurrence(body))?;
+    let object = split.recurrence.factor.first()?.object;
+    let is_one = split.recurrence.factor.iter().all(|byte| byte.object == object);
+    (is_one && matches!(split.recurrence.added, Added::Tokens(_))).then_some(object)
+}
+
+/// What a recurrence modulo a number multiplies by, be it the loop or what is left of it behind its independent part.
+fn of_residue(body: &Loop) -> Option<ObjectId> {
+    // Nothing else is worth the search.
+    if !body.carried.iter().any(|one| body.objects[one.object.0 as usize].residue.is_some()) {
+        return None;
+    }
+    let whole = modular_recurrence::PASS.tried(|| modular_recurrence(body));
+    let rest = || {
+        let parts = distribution::PASS.tried(|| distribute(body))?;
+        modular_recurrence::PASS.tried(|| modular_recurrence(&parts.serial))
+    };
+    Some(whole.or_else(rest)?.factor)
 }
 
 fn forget_in(step: &mut Step, multiplier: ObjectId, forget: &Effect) {

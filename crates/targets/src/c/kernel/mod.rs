@@ -88,6 +88,7 @@ pub use lanes::lanes;
 pub use loop_frame::{CFunction, LoopNames, Support};
 pub use machine::{Machine, Needs};
 pub use messages::Many;
+pub use modular::POWERS_BYTES as RESIDUE_POWERS_BYTES;
 pub use multi_buffer::many;
 pub use portable_product::{portable_product, portable_recurrence};
 pub use prelude::{arithmetic, prelude};

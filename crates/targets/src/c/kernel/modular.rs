@@ -15,6 +15,7 @@ use super::loop_frame::{
     CFunction, LoopNames, Support, counter_bounds, counter_ends, delay_ends, head, last_iteration,
 };
 use super::machine::{Machine, attribute};
+use super::recurrence::Memo;
 use super::scalar::element_type;
 use super::words::NotApplicable;
 use super::work::Work;
@@ -26,6 +27,13 @@ use std::fmt::Write as _;
 
 /// Bits of a limb where there are five.
 const NARROW_LIMB: u32 = 26;
+
+/// Bytes that are kept of a multiplier from call to call: three registers with a power in each lane, and three with the last
+/// one squared.
+pub const POWERS_BYTES: usize = 6 * 64;
+
+/// What says that such powers are there.
+const KNOWN: u32 = 8;
 
 /// How long the function is, whatever its modulus: the same steps on three words, and on vectors of them.
 const SIZE: usize = 600;
@@ -58,6 +66,9 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     }
     let limbs = Limbs::of(&recurrence)?;
     let costs = &machine.costs.residues;
+    // Lanes are filled with powers that may be there from the call before.
+    let memo = names.names.memo(&body.objects[recurrence.factor.0 as usize]);
+    let memo = memo.filter(|memo| machine.vector_bits == 512 && memo.powers.length == POWERS_BYTES);
     let (lanes, of_block) = match machine.vector_bits {
         512 => (Some(limbs.lanes512(machine)), &costs.lanes512),
         256 if limbs.has_narrow() => (Some(limbs.lanes256(machine)), &costs.lanes256),
@@ -85,11 +96,11 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     let serial = format!("{}_serial(x_, r_, in{}, n_);", limbs.name, recurrence.port);
     match lanes {
         Some(lanes) => {
-            let _ = writeln!(
-                text,
-                "  if (n_ < {LEAST_BLOCKS})\n    {serial}\n  else\n    {}(x_, r_, in{}, n_);",
-                lanes.name, recurrence.port
-            );
+            let call = match machine.vector_bits {
+                512 => with_powers(&lanes.name, recurrence.port, memo.as_ref(), names),
+                _ => format!("    {}(x_, r_, in{}, n_);", lanes.name, recurrence.port),
+            };
+            let _ = writeln!(text, "  if (n_ < {LEAST_BLOCKS})\n    {serial}\n  else {{\n{call}\n  }}");
             support.push(Support::of_all(lanes.text));
         }
         None => {
@@ -107,6 +118,27 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     let evidence = EVIDENCE.to_vec();
     let work = Work::default();
     Ok(CFunction { name: names.function.to_owned(), support, text, cycles, size: SIZE, evidence, work })
+}
+
+/// Calls the function for eight lanes with powers of the multiplier: those that are kept from call to call, or new ones.
+fn with_powers(lanes: &str, port: usize, memo: Option<&Memo>, names: &LoopNames) -> String {
+    let make = format!("{lanes}_powers(p_, r_);");
+    let made = match memo {
+        None => format!("    {make}"),
+        Some(Memo { powers, known }) => {
+            let [powers, known] = [powers, known].map(|object| names.names.element(object, "0"));
+            format!(
+                "    if ({known} == {KNOWN})
+      memcpy(p_, &{powers}, sizeof p_);
+    else {{
+      {make}
+      memcpy(&{powers}, p_, sizeof p_);
+      {known} = {KNOWN};
+    }}"
+            )
+        }
+    };
+    format!("    __m512i p_[6];\n{made}\n    {lanes}(x_, p_, in{port}, n_);")
 }
 
 /// A function that stands above those that call it.
@@ -320,12 +352,12 @@ static inline void {name}_carry(uint64_t x[3])
   x[2] = _mm512_add_epi64(_mm512_add_epi64(x[2], b2), _mm512_srli_epi64(high, 24));
 }}
 
-{attribute}static void {name}(uint64_t x_[3], const uint64_t r_[3], const uint8_t *in, size_t n)
+/* Lane i gets the power i + 1: of as many lanes as have theirs, the last one multiplies them all for as many more. Behind them
+   stands the square of the last one, for groups in turns. */
+{attribute}static inline void {name}_powers(__m512i p[6], const uint64_t r_[3])
 {{
   static const __mmask8 more[3] = {{0xaa, 0xcc, 0xf0}};
-  uint8_t first[128] = {{0}};
-  __m512i x[3], y[3], p[3], r[3], s[3], rr[3], ss[3];
-  /* Lane i gets the power i + 1: of as many lanes as have theirs, the last one multiplies them all for as many more. */
+  __m512i x[3], r[3], s[3];
   for (int l = 0; l < 3; l++) p[l] = _mm512_set1_epi64((long long)r_[l]);
   for (int i = 0; i < 3; i++) {{
     for (int l = 0; l < 3; l++) {{
@@ -337,11 +369,22 @@ static inline void {name}_carry(uint64_t x[3])
     for (int l = 0; l < 3; l++) p[l] = _mm512_mask_mov_epi64(p[l], more[i], x[l]);
   }}
   for (int l = 0; l < 3; l++) {{
-    rr[l] = r[l] = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), p[l]);
+    p[3 + l] = r[l] = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), p[l]);
     s[l] = {folded_r};
   }}
-  {name}_multiply(rr, r, s);
-  for (int l = 0; l < 3; l++) ss[l] = {folded_rr};
+  {name}_multiply(p + 3, r, s);
+}}
+
+{attribute}static void {name}(uint64_t x_[3], const __m512i p[6], const uint8_t *in, size_t n)
+{{
+  uint8_t first[128] = {{0}};
+  __m512i x[3], y[3], r[3], s[3], rr[3], ss[3];
+  for (int l = 0; l < 3; l++) {{
+    r[l] = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), p[l]);
+    s[l] = {folded_r};
+    rr[l] = p[3 + l];
+    ss[l] = {folded_rr};
+  }}
   /* Which block of a group a lane has. */
   const __m512i block = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
   const size_t absent = (8 - n % 8) % 8;

@@ -50,6 +50,10 @@ module keccak_p (
     endcase
   endfunction
 
+  function [63:0] rol(input [63:0] a, input integer n);
+    rol = (a << n) | (a >> (64 - n));
+  endfunction
+
   // How far lane x + 5y is turned.
   function integer rho(input integer lane);
     case (lane)
@@ -101,7 +105,7 @@ module keccak_p (
   wire [319:0]  parity;
   wire [1599:0] moved, next;
   wire [6:0]    constant = iota(round_q);
-  genvar x, y, z;
+  genvar x, y;
   generate
     for (x = 0; x < 5; x = x + 1) begin : g_column
       assign parity[64 * x +: 64] = state_q[64 * x +: 64] ^ state_q[64 * (x + 5) +: 64] ^ state_q[64 * (x + 10) +: 64]
@@ -110,10 +114,9 @@ module keccak_p (
     for (y = 0; y < 5; y = y + 1) begin : g_plane
       for (x = 0; x < 5; x = x + 1) begin : g_lane
         // theta, rho and pi.
-        for (z = 0; z < 64; z = z + 1) begin : g_bit
-          assign moved[64 * (y + 5 * ((2 * x + 3 * y) % 5)) + (z + rho(x + 5 * y)) % 64] =
-            state_q[64 * (x + 5 * y) + z] ^ parity[64 * ((x + 4) % 5) + z] ^ parity[64 * ((x + 1) % 5) + (z + 63) % 64];
-        end
+        wire [63:0] mixed = state_q[64 * (x + 5 * y) +: 64] ^ parity[64 * ((x + 4) % 5) +: 64]
+                          ^ rol(parity[64 * ((x + 1) % 5) +: 64], 1);
+        assign moved[64 * (y + 5 * ((2 * x + 3 * y) % 5)) +: 64] = rol(mixed, rho(x + 5 * y));
         // chi and iota.
         if (x == 0 && y == 0) begin : g_first
           assign next[63:0] = moved[63:0] ^ (~moved[127:64] & moved[191:128])

@@ -72,8 +72,8 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
     if let Some(why) = steps.not_kept() {
         context.terminal.note(&format!("what is measured is not kept for the next time: {why}"));
     }
-    let simulator = Simulator::find();
-    if simulator.is_none() {
+    let simulators = Simulator::find();
+    if simulators.is_empty() {
         let what = "there is no iverilog and no verilator on the path (apt-get install iverilog)";
         if arguments.simulate {
             return Err(Error::missing(format!("{what}: --simulate needs one")));
@@ -86,7 +86,7 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
         flow: Flow { steps: &steps, tools: &tools, allow_constant: arguments.allow_constant },
         sources: &sources,
         devices: &devices,
-        simulator: simulator.as_ref(),
+        simulators: &simulators,
         jobs: arguments.jobs.map_or_else(processors, |jobs| jobs as usize),
         seeds: arguments.seeds,
         simulates: arguments.simulate,
@@ -222,7 +222,7 @@ struct Run<'a> {
     flow: Flow<'a>,
     sources: &'a [Source],
     devices: &'a [&'static Device],
-    simulator: Option<&'a Simulator>,
+    simulators: &'a [Simulator],
     /// Steps at a time.
     jobs: usize,
     seeds: u32,
@@ -320,7 +320,7 @@ impl Run<'_> {
             let mut row = self.flow.figures(source, read, device, mapped, placed).map_err(named)?;
             row.cycles.clone_from(&cycles[*core]);
             row.netlist_verified = verified.remove(&at);
-            if let (Some(simulator), true) = (self.simulator, source.test_bench().is_some()) {
+            if let Some(simulator) = source.test_bench().and_then(|bench| bench.simulator(self.simulators)) {
                 row.provenance.tools.insert("simulator".into(), simulator.version.clone());
             }
             rows.push(row);
@@ -333,26 +333,28 @@ impl Run<'_> {
 
     /// The cycles of messages, of a core whose answers are right.
     fn cycles(&self, source: &Source, read: &Read) -> Result<Option<Cycles>, String> {
-        match (&source.timing, self.simulator) {
-            (Timing::Given { bits, cycles }, _) => Ok(Some(Cycles {
+        match &source.timing {
+            Timing::Given { bits, cycles } => Ok(Some(Cycles {
                 block_bits: *bits,
                 per_block: *cycles as f64,
                 source: "given on the command line".into(),
                 ..Cycles::default()
             })),
-            (Timing::Measured(bench), Some(simulator)) => {
+            Timing::Measured(bench) => {
+                let Some(simulator) = bench.simulator(self.simulators) else { return Ok(None) };
                 let verilog: Vec<(String, Vec<u8>)> = source.all_files().cloned().collect();
                 let simulated = bench.run(self.flow.steps, simulator, &read.top, &verilog)?;
                 right(&simulated, "the Verilog")?;
                 Ok(bench.cycles(&simulated, simulator))
             }
-            _ => Ok(None),
+            Timing::Unknown => Ok(None),
         }
     }
 
     /// What the mapped netlist of a core was held to.
     fn verified(&self, source: &Source, read: &Read, device: &Device, mapped: &Mapped) -> Result<String, String> {
-        let (Some(bench), Some(simulator)) = (source.test_bench(), self.simulator) else {
+        let bench = source.test_bench();
+        let Some((bench, simulator)) = bench.and_then(|bench| Some((bench, bench.simulator(self.simulators)?))) else {
             return Err("--simulate: it has no bench; --like names an operation that has one".into());
         };
         let netlist = self.flow.mapped_verilog(read, mapped)?.into_bytes();

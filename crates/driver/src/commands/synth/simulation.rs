@@ -31,6 +31,9 @@ pub(super) struct TestBench {
 /// Messages that netlists are held to.
 const MOST_OF_NETLISTS: usize = 3;
 
+/// Bits of a block, at most, with which a simulator that interprets is soon done: all of a state changes in each cycle.
+const MOST_INTERPRETED: u64 = 1024;
+
 /// How a bench waits for tokens that must not come, in cycles; and how it does so for netlists.
 const PATIENCE: &str = "(idle > 1000 && ";
 const LESS_PATIENCE: &str = "(idle > 50 && ";
@@ -58,14 +61,20 @@ pub(super) struct Simulated {
 }
 
 impl Simulator {
-    /// Icarus, which has the shortest way from Verilog to a result; else Verilator.
-    pub(super) fn find() -> Option<Self> {
-        let mut all = ["iverilog", "verilator"].into_iter();
-        all.find_map(|command| Some(Simulator { command, version: version_of(command)? }))
+    /// Those that are installed: Icarus, which has the shortest way from Verilog to a result, and Verilator, which takes longer to
+    /// begin and is faster then.
+    pub(super) fn find() -> Vec<Self> {
+        let all = ["iverilog", "verilator"].into_iter();
+        all.filter_map(|command| Some(Simulator { command, version: version_of(command)? })).collect()
     }
 }
 
 impl TestBench {
+    /// Which of these simulates it.
+    pub(super) fn simulator<'a>(&self, all: &'a [Simulator]) -> Option<&'a Simulator> {
+        if self.block_bits > MOST_INTERPRETED { all.last() } else { all.first() }
+    }
+
     /// The bench of a project in a folder of it, with the blocks of its messages.
     pub(super) fn of_project(files: &Files, folder: &str, blocks: Vec<Option<u64>>, block_bits: u64) -> Option<Self> {
         let place = format!("{folder}tb/");

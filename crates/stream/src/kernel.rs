@@ -131,7 +131,12 @@ pub fn name_of(op: &WordOp) -> &'static str {
         WordOp::Gather { .. } => "gather",
         WordOp::Broadcast { .. } => "broadcast",
         WordOp::Permute { .. } => "permute",
-        WordOp::Const(_) | WordOp::Cluster | WordOp::Held(_) | WordOp::Carried(_) | WordOp::Lookup { .. } => "move",
+        WordOp::Const(_)
+        | WordOp::Cluster
+        | WordOp::Held(_)
+        | WordOp::Given(_)
+        | WordOp::Carried(_)
+        | WordOp::Lookup { .. } => "move",
     }
 }
 
@@ -169,7 +174,7 @@ pub fn select(placed: &Placed, machine: &Machine, spilled: &Spilled) -> Result<S
         standing: FxHashMap::default(),
     };
     for id in code.needed() {
-        if invariants[id.index()] || matches!(code.op(id), WordOp::Carried(_)) {
+        if invariants[id.index()] || matches!(code.op(id), WordOp::Carried(_) | WordOp::Given(_)) {
             continue;
         }
         let op = code.op(id).clone();
@@ -224,6 +229,9 @@ impl Selector<'_> {
     }
 
     fn operand(&mut self, id: WordId) -> Result<Operand, NoForm> {
+        if matches!(self.placed.code.op(id), WordOp::Given(_)) {
+            return Ok(Operand::Standing(self.stand(id)));
+        }
         if self.invariants[id.index()] {
             if let Some(&at) = self.spilled.get(&id) {
                 let read = WordOp::Scratchpad { base: at, index: None };

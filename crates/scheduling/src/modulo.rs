@@ -293,6 +293,39 @@ mod tests {
     }
 
     #[test]
+    fn schedules_of_all_orders_and_stages_are_verified() {
+        let mut below = numbers(4);
+        for case in 0..300 {
+            let problem = random(&mut below);
+            for order in [Order::Height, Order::DepthFirst] {
+                for (stages, turn) in [(1, 1), (2, 0), (3, 5)] {
+                    let Some(made) = modulo_of(&problem, 1, 10_000, Whose { stages, turn, order }) else { continue };
+                    assert_eq!(problem.verify(&made.schedule), Ok(()), "case {case}, {order:?}: {problem:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn following_chains_holds_fewer_values() {
+        // Many chains of one width: side by side all of them are held, one after the other few.
+        let (n, length) = (24, 6);
+        let value = |from, to| Dependence { from, to, latency: 2, distance: 0, is_value: true };
+        let problem = Problem {
+            units: vec![1],
+            operations: vec![Operation { unit: Some(0), busy: 1, also: Vec::new() }; n * length],
+            dependences: (0..n * length).filter(|at| at % length > 0).map(|at| value(at - 1, at)).collect(),
+        };
+        let held = |order| {
+            let made = modulo_of(&problem, 1, 1000, Whose { stages: 1, turn: 0, order }).expect("a schedule");
+            assert_eq!(made.schedule.ii, made.res_mii);
+            problem.max_live(&made.schedule)
+        };
+        let (side_by_side, one_by_one) = (held(Order::Height), held(Order::DepthFirst));
+        assert!(2 * one_by_one <= side_by_side, "{one_by_one} and {side_by_side}");
+    }
+
+    #[test]
     fn iterations_overlap() {
         let value = |from, to, latency| Dependence { from, to, latency, distance: 0, is_value: true };
         // A chain of ten operations that take 4 cycles each, on two units.

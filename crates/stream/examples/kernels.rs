@@ -106,6 +106,12 @@ fn show(name: &str, body: &Loop, machine: &Machine) {
             if std::env::var_os("LISTING").is_some() {
                 for phase in [&rolled.before, &rolled.round, &rolled.after] {
                     println!("{}", headrace_stream::text::kernel_text("phase", phase, machine, &[], &[]));
+                    for (at, op) in phase.ops.iter().enumerate() {
+                        println!(
+                            "{at} cycle {} latency {}: {:?} {:?}",
+                            phase.schedule.begins[at], op.latency, op.what, op.operands
+                        );
+                    }
                 }
             }
             let body = &way.form.body;

@@ -157,7 +157,10 @@ fn stretches(code: &WordCode, order: &[WordId], invariants: &[bool]) -> Vec<Stre
     let none = WordId(0);
     let mut shape_of = |id: &WordId| {
         let op = code.op(*id);
-        let varies = op.operands().iter().map(|operand| invariants[operand.index()]).collect();
+        let mut varies: Vec<bool> = op.operands().iter().map(|operand| invariants[operand.index()]).collect();
+        if commutes(op) {
+            varies.sort_unstable();
+        }
         let n = shapes.len() as u32;
         match op {
             WordOp::Read { .. } => None,
@@ -169,8 +172,7 @@ fn stretches(code: &WordCode, order: &[WordId], invariants: &[bool]) -> Vec<Stre
     for period in 1..=order.len() / LEAST_ROUNDS {
         let mut length = 0;
         for at in 0..=order.len() - period {
-            let is_equal =
-                at + period < order.len() && shapes[at].is_some() && shapes[at] == shapes[at + period];
+            let is_equal = at + period < order.len() && shapes[at].is_some() && shapes[at] == shapes[at + period];
             if is_equal {
                 length += 1;
                 continue;
@@ -278,12 +280,11 @@ impl Phases {
         let Stretch { first, period, rounds } = stretch;
         let end = first + period * rounds;
         let places: FxHashMap<WordId, usize> = order.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let all = operands_of_rounds(code, order, invariants, &places, stretch);
         let mut operands: Vec<Vec<From>> = Vec::with_capacity(period);
-        for own in 0..period {
-            let of_round = |round: usize| code.op(order[first + round * period + own]).operands();
-            let all: Vec<Vec<WordId>> = (0..rounds).map(of_round).collect();
-            let n = all[0].len();
-            let each = (0..n).map(|number| from(&all, number, invariants, &places, (stretch, most_back)));
+        for rounds in &all {
+            let each =
+                (0..rounds[0].len()).map(|number| from(rounds, number, invariants, &places, (stretch, most_back)));
             operands.push(each.collect::<Option<Vec<From>>>()?);
         }
         // Before the rounds: what they and what comes behind need of it.
@@ -310,9 +311,7 @@ impl Phases {
                         round.code.add(WordOp::Given(given as u32))
                     }
                     From::Back(other, back) => {
-                        let firsts: Vec<WordId> = (0..*back)
-                            .map(|round| code.op(order[first + round * period + at]).operands()[number])
-                            .collect();
+                        let firsts: Vec<WordId> = all[at][..*back].iter().map(|of_round| of_round[number]).collect();
                         // Of the round before, then of the one before that.
                         let mut last = None;
                         for distance in 1..=*back {
@@ -402,7 +401,8 @@ impl Phases {
                     0 => own[at],
                     // What rounds hand on to the one after the next is there.
                     back => {
-                        let mut known = carried.iter().filter(|((of, distance, _), _)| (*of, *distance) == (at, back + 1));
+                        let mut known =
+                            carried.iter().filter(|((of, distance, _), _)| (*of, *distance) == (at, back + 1));
                         round.code.carried[*known.next()?.1 as usize].next
                     }
                 };
@@ -423,7 +423,13 @@ impl Phases {
             ..placed.clone()
         };
         let n = table.len();
-        Some(Phases { before: with(before.code, n), round: with(round.code, n), after: with(after.code, n), table, given })
+        Some(Phases {
+            before: with(before.code, n),
+            round: with(round.code, n),
+            after: with(after.code, n),
+            table,
+            given,
+        })
     }
 
     fn compile(self, machine: &Machine, rounds: usize) -> Result<Rolled, NoForm> {
@@ -440,6 +446,69 @@ impl Phases {
         }
         Ok(rolled)
     }
+}
+
+fn commutes(op: &WordOp) -> bool {
+    matches!(op, WordOp::Binary(op, ..) if op.commutes())
+}
+
+/// The operands of each operation of a round in each round. Those that may change places stand in the same order in all rounds.
+fn operands_of_rounds(
+    code: &WordCode,
+    order: &[WordId],
+    invariants: &[bool],
+    places: &FxHashMap<WordId, usize>,
+    stretch: Stretch,
+) -> Vec<Vec<Vec<WordId>>> {
+    let Stretch { first, period, rounds } = stretch;
+    let of = |own: usize, round: usize| {
+        let op = code.op(order[first + round * period + own]);
+        let mut operands = op.operands();
+        if commutes(op) {
+            let place = |id: &WordId| places.get(id).map_or(0, |&place| place as i64 - (round * period) as i64);
+            operands.sort_by_key(|id| (invariants[id.index()], place(id)));
+        }
+        operands
+    };
+    let mut all: Vec<Vec<Vec<WordId>>> =
+        (0..period).map(|own| (0..rounds).map(|round| of(own, round)).collect()).collect();
+    // Of two from the round before, where they come from says nothing of which is which in the first round: another operation that
+    // reads one of them does.
+    let back = |id: WordId| {
+        let place = places.get(&id).copied().filter(|place| (first..first + period).contains(place));
+        place.map(|place| place - first)
+    };
+    let is_before = |id: WordId| places.get(&id).is_some_and(|place| *place < first);
+    let is_open = |own: usize, of_rounds: &[Vec<WordId>]| {
+        commutes(code.op(order[first + own]))
+            && of_rounds[0].iter().all(|id| is_before(*id))
+            && of_rounds[0].len() == 2
+            && of_rounds[0][0] != of_rounds[0][1]
+    };
+    let mut known: FxHashMap<usize, WordId> = FxHashMap::default();
+    for (own, of_rounds) in all.iter().enumerate() {
+        if is_open(own, of_rounds) {
+            continue;
+        }
+        for (number, id) in of_rounds[1].iter().enumerate() {
+            if let Some(of) = back(*id).filter(|_| is_before(of_rounds[0][number])) {
+                known.entry(of).or_insert(of_rounds[0][number]);
+            }
+        }
+    }
+    for own in 0..period {
+        if !is_open(own, &all[own]) {
+            continue;
+        }
+        let is_other = (0..2).any(|number| {
+            let of = back(all[own][1][number]);
+            of.is_some_and(|of| known.get(&of) == Some(&all[own][0][1 - number]))
+        });
+        if is_other {
+            all[own][0].swap(0, 1);
+        }
+    }
+    all
 }
 
 /// Where an operand of an operation comes from, the operands of which in all rounds are given; `None`: it is not the same.

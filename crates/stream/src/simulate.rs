@@ -418,11 +418,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, body: &Loop, data: &Data, channel
                             *result = registers[from + registers[lane + cluster] as usize % clusters];
                         }
                     }
-                    WordOp::Const(_)
-                    | WordOp::Cluster
-                    | WordOp::Held(_)
-                    | WordOp::Given(_)
-                    | WordOp::Carried(_) => {}
+                    WordOp::Const(_) | WordOp::Cluster | WordOp::Held(_) | WordOp::Given(_) | WordOp::Carried(_) => {}
                 },
             }
             if wanted[running.op] && iteration + 1 == iterations {

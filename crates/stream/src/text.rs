@@ -78,8 +78,12 @@ pub fn kernel_text(name: &str, kernel: &Kernel, machine: &Machine, inputs: &[Str
         _ => format!("x{}", id.0),
     };
     let needed = code.needed();
-    let is_leaf =
-        |id: WordId| matches!(code.op(id), WordOp::Const(_) | WordOp::Held(_) | WordOp::Given(_) | WordOp::Cluster | WordOp::Carried(_));
+    let is_leaf = |id: WordId| {
+        matches!(
+            code.op(id),
+            WordOp::Const(_) | WordOp::Held(_) | WordOp::Given(_) | WordOp::Cluster | WordOp::Carried(_)
+        )
+    };
     for &id in needed.iter().filter(|id| invariants[id.index()] && !is_leaf(**id)) {
         let _ = writeln!(text, "    uint x{} = {};", id.0, expression(code, code.op(id), &named));
     }

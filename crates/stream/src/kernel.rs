@@ -468,7 +468,10 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let selected = select(placed, machine, &spilled)?;
         let problem = problem(&selected.ops, machine, spreads);
         let latencies: Vec<usize> = selected.ops.iter().map(|op| op.latency).collect();
-        let plain = list_units::one_after_the_other(&problem, &latencies);
+        let plain = match scheduling {
+            Scheduling::List => list_units::shortest_of(&problem, &latencies),
+            Scheduling::Modulo => list_units::one_after_the_other(&problem, &latencies),
+        };
         let overhead = *machine.control.loop_overhead;
         let (res_mii, rec_mii) = (problem.res_mii(), bound_of_recurrences(&problem));
         let (least, bounds) = bound.get_or_insert_with(|| (res_mii, problem.bounds_of_units())).clone();

@@ -334,6 +334,11 @@ impl Reservations {
         }
     }
 
+    /// The operations that keep units of a kind busy in a cycle.
+    pub(crate) fn of(&self, unit: usize, cycle: usize) -> Vec<usize> {
+        self.busy[unit][cycle % self.ii].iter().map(|&at| at as usize).collect()
+    }
+
     /// The operations that are in the way of one in some cycle.
     pub(crate) fn in_the_way(&self, operation: &Operation, begin: usize) -> Vec<usize> {
         let mut all = Vec::new();

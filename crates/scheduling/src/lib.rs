@@ -12,6 +12,7 @@
 //! | `cyclic` | loops on machines with several kinds of units; schedules in which iterations overlap, bounds on them, verified |
 //! | `recurrences` | a bound on the interval of loops whose recurrences wait for units |
 //! | `modulo` | iterative modulo scheduling |
+//! | `moves` | operations of such a schedule in other cycles, one or two at a time |
 //! | `list_units` | list scheduling for several kinds of units, one iteration after the other |
 //! | `sink` | values moved down to their first readers, where less is held then |
 
@@ -19,6 +20,7 @@ pub mod cyclic;
 pub mod list;
 pub mod list_units;
 pub mod modulo;
+pub mod moves;
 pub mod pressure;
 pub mod problem;
 mod recurrences;

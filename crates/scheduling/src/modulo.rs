@@ -1,7 +1,9 @@
 //! Iterative modulo scheduling (Rau 1994): the shortest interval in which iterations of a loop can begin. Operations get cycles
-//! one after the other, the one first that the longest way waits for; one that finds no place takes it from another.
+//! one after the other, the one first that the longest way waits for; one that finds no place takes it from another. Where no
+//! recurrence is tight, chains may be followed to their ends instead, each operation going to the first place that is free: fewer
+//! values are held at once then.
 
-use crate::cyclic::{Problem, Reservations, Schedule};
+use crate::cyclic::{Dependence, Problem, Reservations, Schedule};
 use std::collections::BTreeSet;
 
 /// A schedule and the bounds that it was made by.
@@ -18,22 +20,29 @@ pub struct Scheduled {
 /// Attempts for each operation before an interval is given up.
 const BUDGET: usize = 12;
 
+/// Cycles of the way to the end that do not matter where chains are followed; in each turn half as many.
+const COARSE: i64 = 200;
+
 /// Intervals that are tried.
 const MOST_FAILED: usize = 40;
 
 /// A schedule with the shortest interval, from `least` on, for which one is found; `None`: none of at most `most`
 /// cycles was found.
 pub fn modulo(problem: &Problem, least: usize, most: usize) -> Option<Scheduled> {
-    modulo_in_turn(problem, least, most, 0)
+    modulo_of(problem, least, most, Whose { stages: 1, turn: 0, order: Order::Height })
 }
 
-/// The same; of operations that wait equally long, another comes first in each turn.
-pub fn modulo_in_turn(problem: &Problem, least: usize, most: usize, turn: usize) -> Option<Scheduled> {
+/// The same, one of several.
+pub fn modulo_of(problem: &Problem, least: usize, most: usize, whose: Whose) -> Option<Scheduled> {
     let (res_mii, rec_mii) = (problem.res_mii(), problem.rec_mii());
+    let tries = tries(problem, rec_mii, res_mii, whose);
     let mut ii = least.max(res_mii).max(rec_mii);
     let mut n_failed = 0;
     while ii <= most && n_failed < MOST_FAILED {
-        if let Some(begins) = attempt(problem, ii, turn) {
+        for whose in &tries {
+            let Some((retimed, stage_of)) = retimed(problem, ii, whose.stages) else { continue };
+            let Some(begins) = attempt(&retimed, ii, *whose) else { continue };
+            let begins = begins.into_iter().zip(&stage_of).map(|(begin, stage)| begin + stage * ii).collect();
             let mut schedule = Schedule { ii, begins };
             // An operation that takes a unit twice may be in its own way.
             if problem.verify(&schedule).is_ok() {
@@ -49,7 +58,86 @@ pub fn modulo_in_turn(problem: &Problem, least: usize, most: usize, turn: usize)
     None
 }
 
-fn attempt(problem: &Problem, ii: usize, turn: usize) -> Option<Vec<usize>> {
+/// What is tried at each interval.
+fn tries(problem: &Problem, rec_mii: usize, res_mii: usize, whose: Whose) -> Vec<Whose> {
+    // Where recurrences leave little room, chance finds what order does not.
+    let is_tight = 10 * rec_mii > 8 * res_mii && rec_mii > 1 && problem.operations.len() <= SHORT;
+    let turns = 0..if is_tight { TURNS } else { 0 };
+    let of = |stages, turn| Whose { stages, turn, order: Order::Height };
+    let others = turns.flat_map(|turn| [of(2, turn), of(1, turn), of(3, turn)]);
+    std::iter::once(whose).chain(others.filter(|other| *other != whose)).collect()
+}
+
+/// Operations up to which an interval is tried several times, and how often with each number of stages.
+const SHORT: usize = 1000;
+const TURNS: usize = 4;
+
+/// What of several schedules is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whose {
+    /// Into how many stages iterations are cut before they are scheduled, at least 1.
+    pub stages: usize,
+    /// Of operations that wait equally long, another comes first in each turn.
+    pub turn: usize,
+    /// Whose turn it is.
+    pub order: Order,
+}
+
+/// Which operation comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The one that the longest way waits for.
+    Height,
+    /// The next of a chain, operands first.
+    DepthFirst,
+}
+
+/// The problem with iterations cut into so many stages of the same length, which begin at the same time: an operation of a stage
+/// works on the iteration before that of the stage in front (*retiming*, as in decomposed software pipelining, Wang and
+/// Eisenbeis 1993). Also the stage of each operation; `None` where a recurrence would have to go back in time.
+fn retimed(problem: &Problem, ii: usize, stages: usize) -> Option<(Problem, Vec<usize>)> {
+    let n = problem.operations.len();
+    if stages <= 1 {
+        return Some((problem.clone(), vec![0; n]));
+    }
+    // The cycle in which each may begin at the earliest.
+    let mut earliest = vec![0_i64; n];
+    let incoming = problem.incoming();
+    let order = problem.topological();
+    for _ in 0..64 {
+        let mut has_changed = false;
+        for &at in &order {
+            let after = |one: &Dependence| earliest[one.from] + one.latency as i64 - (one.distance * ii) as i64;
+            let begin = incoming[at].iter().map(after).max().unwrap_or(0).max(0);
+            has_changed |= begin > earliest[at];
+            earliest[at] = earliest[at].max(begin);
+        }
+        if !has_changed {
+            break;
+        }
+    }
+    let heights = problem.heights(ii)?;
+    let length = (0..n).map(|at| earliest[at] + heights[at]).max().unwrap_or(0) + 1;
+    // What nothing comes before stands in the stage of what reads it.
+    let stage = |at: usize| (earliest[at] * stages as i64 / length) as usize;
+    let mut stage_of: Vec<usize> = (0..n).map(stage).collect();
+    let outgoing = problem.outgoing();
+    for &at in order.iter().rev().filter(|&&at| incoming[at].is_empty()) {
+        stage_of[at] = outgoing[at].iter().map(|one| stage_of[one.to] + one.distance).min().unwrap_or(stage_of[at]);
+    }
+    let dependences: Option<Vec<Dependence>> = problem
+        .dependences
+        .iter()
+        .map(|one| {
+            Some(Dependence { distance: (one.distance + stage_of[one.to]).checked_sub(stage_of[one.from])?, ..*one })
+        })
+        .collect();
+    let problem = Problem { dependences: dependences?, ..problem.clone() };
+    // Those of distance 0 still make no circle: stages grow along them.
+    Some((problem, stage_of))
+}
+
+fn attempt(problem: &Problem, ii: usize, whose: Whose) -> Option<Vec<usize>> {
     let heights = problem.heights(ii)?;
     let (incoming, outgoing) = (problem.incoming(), problem.outgoing());
     let n = problem.operations.len();
@@ -59,8 +147,16 @@ fn attempt(problem: &Problem, ii: usize, turn: usize) -> Option<Vec<usize>> {
     // By height, then by number. Ties of height follow the order within an iteration, so that the first time round
     // operands have places before what reads them.
     let mut ranks = vec![0; n];
-    problem.topological().into_iter().enumerate().for_each(|(rank, at)| ranks[at] = in_turn(rank, turn));
-    let key = |at: usize| (-heights[at], ranks[at], at);
+    match whose.order {
+        Order::Height => {
+            let order = problem.topological().into_iter().enumerate();
+            order.for_each(|(rank, at)| ranks[at] = in_turn(rank, whose.turn));
+        }
+        Order::DepthFirst => ranks = depth_first(problem),
+    }
+    // Far beyond each other, those of greater height go first even then: the end must not wait for what is left of the interval.
+    let coarse = if whose.order == Order::DepthFirst { (COARSE >> whose.turn).max(1) } else { 1 };
+    let key = |at: usize| (-(heights[at] / coarse), ranks[at], at);
     let mut open: BTreeSet<(i64, usize, usize)> = (0..n).map(key).collect();
     let mut budget = BUDGET * n + 16;
     while let Some((_, _, at)) = open.pop_first() {
@@ -90,6 +186,30 @@ fn attempt(problem: &Problem, ii: usize, turn: usize) -> Option<Vec<usize>> {
     begins.into_iter().collect()
 }
 
+/// For each operation its place in an order that has operands first and follows each chain before it begins the next.
+fn depth_first(problem: &Problem) -> Vec<usize> {
+    let incoming = problem.incoming();
+    let mut ranks = vec![usize::MAX; problem.operations.len()];
+    let mut is_open = vec![false; ranks.len()];
+    let mut next = 0;
+    for root in problem.topological().into_iter().rev() {
+        let mut open = vec![root];
+        while let Some(&at) = open.last() {
+            if !std::mem::replace(&mut is_open[at], true) {
+                let before = incoming[at].iter().filter(|one| one.distance == 0 && !is_open[one.from]);
+                open.extend(before.map(|one| one.from));
+            } else {
+                open.pop();
+                if ranks[at] == usize::MAX {
+                    ranks[at] = next;
+                    next += 1;
+                }
+            }
+        }
+    }
+    ranks
+}
+
 /// A rank among equals; in the first turn it is itself.
 fn in_turn(rank: usize, turn: usize) -> usize {
     // Multiplication by an odd number puts numbers into another order (Knuth's, for 32 bits).
@@ -105,13 +225,13 @@ fn shorten_lives(problem: &Problem, schedule: &mut Schedule) {
     for (at, operation) in problem.operations.iter().enumerate() {
         places.take(at, operation, schedule.begins[at]);
     }
-    for _ in 0..2 {
+    for round in 0..PASSES {
+        let mut has_changed = false;
         let mut order: Vec<usize> = (0..problem.operations.len()).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(schedule.begins[at]));
         for at in order {
             let begins = &schedule.begins;
-            let end =
-                |one: &crate::cyclic::Dependence| (begins[one.to] + one.distance * ii).saturating_sub(one.latency);
+            let end = |one: &Dependence| (begins[one.to] + one.distance * ii).saturating_sub(one.latency);
             let Some(latest) = outgoing[at].iter().filter(|one| one.to != at).map(end).min() else { continue };
             let now = begins[at];
             // Until when its operands are held for others.
@@ -120,24 +240,43 @@ fn shorten_lives(problem: &Problem, schedule: &mut Schedule) {
                 let last = others.map(|other| begins[other.to] + other.distance * ii).max().unwrap_or(0);
                 last.saturating_sub(one.distance * ii)
             });
-            let latest = latest.min(held.min().unwrap_or(latest));
+            let held: Vec<usize> = held.collect();
+            // Operands that are held for it alone are held longer when it begins later; its own result is held shorter.
+            let n_own = held.iter().filter(|held| **held <= now).count();
             let operation = &problem.operations[at];
+            let latest = if n_own == 0 { latest.min(held.into_iter().min().unwrap_or(latest)) } else { now };
+            let mut begin = now;
             places.free(at, operation, now);
-            // Cycles beyond an interval are the same again.
-            let last = latest.min(now + ii.max(latest.saturating_sub(now) / ii * ii + ii));
-            let lowest = last.saturating_sub(ii - 1).max(now);
-            let begin = (lowest..=last.max(now)).rev().find(|&begin| places.fits(operation, begin)).unwrap_or(now);
+            if latest > now {
+                // Cycles beyond an interval are the same again.
+                let last = latest.min(now + ii.max(latest.saturating_sub(now) / ii * ii + ii));
+                let lowest = last.saturating_sub(ii - 1).max(now);
+                begin = (lowest..=last.max(now)).rev().find(|&begin| places.fits(operation, begin)).unwrap_or(now);
+            } else if n_own > 1 && round > 0 {
+                // Earlier, where two or more operands are held for it alone, and one result.
+                let after = |one: &Dependence| (begins[one.from] + one.latency).saturating_sub(one.distance * ii);
+                let earliest = incoming[at].iter().filter(|one| one.from != at).map(after).max().unwrap_or(now);
+                let earliest = earliest.max(now.saturating_sub(ii - 1));
+                begin = (earliest..now).find(|&begin| places.fits(operation, begin)).unwrap_or(now);
+            }
             places.take(at, operation, begin);
+            has_changed |= begin != now;
             schedule.begins[at] = begin;
+        }
+        if !has_changed {
+            break;
         }
     }
 }
 
+/// How often all operations are looked at.
+const PASSES: usize = 8;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cyclic::Operation;
     use crate::cyclic::tests::{numbers, random};
-    use crate::cyclic::{Dependence, Operation};
 
     #[test]
     fn intervals_of_random_problems_are_short_and_verified() {
@@ -151,6 +290,39 @@ mod tests {
             n_least += usize::from(made.schedule.ii == made.res_mii.max(made.rec_mii));
         }
         assert!(n_least > 1900, "{n_least} of 2000 have the least interval");
+    }
+
+    #[test]
+    fn schedules_of_all_orders_and_stages_are_verified() {
+        let mut below = numbers(4);
+        for case in 0..300 {
+            let problem = random(&mut below);
+            for order in [Order::Height, Order::DepthFirst] {
+                for (stages, turn) in [(1, 1), (2, 0), (3, 5)] {
+                    let Some(made) = modulo_of(&problem, 1, 10_000, Whose { stages, turn, order }) else { continue };
+                    assert_eq!(problem.verify(&made.schedule), Ok(()), "case {case}, {order:?}: {problem:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn following_chains_holds_fewer_values() {
+        // Many chains of one width: side by side all of them are held, one after the other few.
+        let (n, length) = (24, 6);
+        let value = |from, to| Dependence { from, to, latency: 2, distance: 0, is_value: true };
+        let problem = Problem {
+            units: vec![1],
+            operations: vec![Operation { unit: Some(0), busy: 1, also: Vec::new() }; n * length],
+            dependences: (0..n * length).filter(|at| at % length > 0).map(|at| value(at - 1, at)).collect(),
+        };
+        let held = |order| {
+            let made = modulo_of(&problem, 1, 1000, Whose { stages: 1, turn: 0, order }).expect("a schedule");
+            assert_eq!(made.schedule.ii, made.res_mii);
+            problem.max_live(&made.schedule)
+        };
+        let (side_by_side, one_by_one) = (held(Order::Height), held(Order::DepthFirst));
+        assert!(2 * one_by_one <= side_by_side, "{one_by_one} and {side_by_side}");
     }
 
     #[test]

@@ -90,6 +90,39 @@ fn show(name: &str, body: &Loop, machine: &Machine) {
             }
         }
     }
+    match headrace_stream::reroll::rolled_of(&all, machine) {
+        None => println!("{name}: no rounds"),
+        Some((rolled, way)) => {
+            let parts = [&rolled.before, &rolled.round, &rolled.after].map(|it| it.schedule.ii);
+            println!(
+                "{name} rolled: {}, {:?}, {} rounds, {parts:?} c/B {:.3}; microcode {} registers {}",
+                way.form.name,
+                way.choice,
+                rolled.rounds,
+                rolled.interval() as f64 / way.bytes() / f64::from(*machine.clusters),
+                rolled.microcode_words(),
+                rolled.registers()
+            );
+            if std::env::var_os("LISTING").is_some() {
+                for phase in [&rolled.before, &rolled.round, &rolled.after] {
+                    println!("{}", headrace_stream::text::kernel_text("phase", phase, machine, &[], &[]));
+                    for (at, op) in phase.ops.iter().enumerate() {
+                        println!(
+                            "{at} cycle {} latency {}: {:?} {:?}",
+                            phase.schedule.begins[at], op.latency, op.what, op.operands
+                        );
+                    }
+                }
+            }
+            let body = &way.form.body;
+            let run = |data: &headrace_stream::simulate::Data| rolled.run(machine, body, data);
+            let code = &way.placed.code;
+            match headrace_stream::trial::trial_of(code, machine, body, 3, 1, &run) {
+                Ok(_) => println!("   values agree"),
+                Err(problem) => println!("   WRONG: {problem}"),
+            }
+        }
+    }
     for scheduling in [Scheduling::Modulo, Scheduling::List] {
         let start = Instant::now();
         match kernel_of(&all, machine, scheduling) {

@@ -6,7 +6,9 @@ use crate::place::Placed;
 use crate::registers::{self, Allocation};
 use crate::words::{WordId, WordOp};
 use headrace_scheduling::cyclic::{Dependence, Operation, Problem, Schedule};
-use headrace_scheduling::{list_units, modulo};
+use headrace_scheduling::list_units;
+use headrace_scheduling::modulo::{self, Order, Whose};
+use headrace_scheduling::moves::Moves;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -129,7 +131,12 @@ pub fn name_of(op: &WordOp) -> &'static str {
         WordOp::Gather { .. } => "gather",
         WordOp::Broadcast { .. } => "broadcast",
         WordOp::Permute { .. } => "permute",
-        WordOp::Const(_) | WordOp::Cluster | WordOp::Held(_) | WordOp::Carried(_) | WordOp::Lookup { .. } => "move",
+        WordOp::Const(_)
+        | WordOp::Cluster
+        | WordOp::Held(_)
+        | WordOp::Given(_)
+        | WordOp::Carried(_)
+        | WordOp::Lookup { .. } => "move",
     }
 }
 
@@ -167,7 +174,7 @@ pub fn select(placed: &Placed, machine: &Machine, spilled: &Spilled) -> Result<S
         standing: FxHashMap::default(),
     };
     for id in code.needed() {
-        if invariants[id.index()] || matches!(code.op(id), WordOp::Carried(_)) {
+        if invariants[id.index()] || matches!(code.op(id), WordOp::Carried(_) | WordOp::Given(_)) {
             continue;
         }
         let op = code.op(id).clone();
@@ -222,6 +229,9 @@ impl Selector<'_> {
     }
 
     fn operand(&mut self, id: WordId) -> Result<Operand, NoForm> {
+        if matches!(self.placed.code.op(id), WordOp::Given(_)) {
+            return Ok(Operand::Standing(self.stand(id)));
+        }
         if self.invariants[id.index()] {
             if let Some(&at) = self.spilled.get(&id) {
                 let read = WordOp::Scratchpad { base: at, index: None };
@@ -347,8 +357,16 @@ const ATTEMPTS_IN_TURN: usize = 20;
 
 /// Steps of the interval, whether results have room at the ports of two units, and whose turn it is among operations that wait
 /// equally long, in the order in which they are tried.
-const TRIES: [(usize, bool, usize); 6] =
-    [(0, true, 0), (1, false, 0), (2, false, 0), (1, true, 0), (3, false, 0), (4, true, 0)];
+const TRIES: [(usize, bool, usize); 8] = [
+    (0, true, 0),
+    (0, false, 1),
+    (0, true, 2),
+    (1, false, 0),
+    (2, false, 0),
+    (1, true, 0),
+    (3, false, 0),
+    (4, true, 0),
+];
 
 /// What is tried of short code first.
 const TURNS: [(usize, bool, usize); 12] = [
@@ -372,6 +390,44 @@ const SHORT: usize = 600;
 /// Words of code of which fewer are tried.
 const LONG: usize = 2500;
 
+/// Operations that all attempts at moves look at, about, and these, at most.
+const MOVED: usize = 25_000;
+const MOST_MOVES: usize = 200;
+const LEAST_MOVES: usize = 12;
+
+/// Units and registers of scheduled operations; where results meet at ports, operations are moved within their slack as long as
+/// that leaves fewer.
+fn allocated(selected: &Selected, problem: &Problem, schedule: Schedule, machine: &Machine) -> (Schedule, Allocation) {
+    let allocate = |schedule: &Schedule| registers::allocate(&selected.ops, selected.standing.len(), schedule, machine);
+    let mut best = allocate(&schedule);
+    let most = *machine.registers.words;
+    // What has too few registers needs another schedule.
+    if best.conflicts == 0 || best.words > most {
+        return (schedule, best);
+    }
+    let key = |it: &Allocation| (it.words > most, it.conflicts, it.unrolled);
+    let mut moves = Moves::new(problem, schedule);
+    let mut state = 1_u64;
+    let mut below = move |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    for _ in 0..(MOVED / selected.ops.len().max(1)).clamp(LEAST_MOVES, MOST_MOVES) {
+        if best.conflicts == 0 || best.meeting.is_empty() {
+            break;
+        }
+        let at = best.meeting[below(best.meeting.len())];
+        let Some(before) = moves.shift(at, &mut below) else { continue };
+        let made = allocate(moves.schedule());
+        if key(&made) <= key(&best) {
+            best = made;
+        } else {
+            moves.undo(&before);
+        }
+    }
+    (moves.schedule().clone(), best)
+}
+
 /// The kernel of placed code on a machine.
 ///
 /// # Errors
@@ -389,6 +445,8 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let mut bound: Option<(usize, Vec<usize>)> = None;
     // Long code takes long, and what it lacks is rarely found by chance.
     let (attempts, tries) = match placed.code.len() {
+        // One after the other there are no turns.
+        _ if scheduling == Scheduling::List => (ATTEMPTS, vec![(0, true, 0)]),
         n if n <= SHORT => (ATTEMPTS_IN_TURN, [&TURNS[..], &TRIES[1..]].concat()),
         n if n <= LONG => (ATTEMPTS, TRIES.to_vec()),
         _ => (ATTEMPTS / 4, TRIES[..2].to_vec()),
@@ -410,7 +468,10 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let selected = select(placed, machine, &spilled)?;
         let problem = problem(&selected.ops, machine, spreads);
         let latencies: Vec<usize> = selected.ops.iter().map(|op| op.latency).collect();
-        let plain = list_units::one_after_the_other(&problem, &latencies);
+        let plain = match scheduling {
+            Scheduling::List => list_units::shortest_of(&problem, &latencies),
+            Scheduling::Modulo => list_units::one_after_the_other(&problem, &latencies),
+        };
         let overhead = *machine.control.loop_overhead;
         let (res_mii, rec_mii) = (problem.res_mii(), bound_of_recurrences(&problem));
         let (least, bounds) = bound.get_or_insert_with(|| (res_mii, problem.bounds_of_units())).clone();
@@ -419,15 +480,18 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
             // One after the other always has a schedule.
             Scheduling::Modulo => {
                 let from = res_mii.max(rec_mii) + overhead + longer;
-                match modulo::modulo_in_turn(&problem, from, plain.ii + overhead, turn) {
+                // Recurrences are kept by what waits longest; where they leave room, chains hold less.
+                let order = if 10 * rec_mii > 8 * res_mii { Order::Height } else { Order::DepthFirst };
+                let whose = Whose { stages: 1, turn, order };
+                match modulo::modulo_of(&problem, from, plain.ii + overhead, whose) {
                     Some(made) => made.schedule,
                     None => Schedule { ii: plain.ii + overhead, ..plain },
                 }
             }
         };
         problem.verify(&schedule).map_err(|wrong| NoForm::new(format!("its schedule is wrong: {wrong}")))?;
+        let (schedule, allocation) = allocated(&selected, &problem, schedule, machine);
         let max_live = problem.max_live(&schedule);
-        let allocation = registers::allocate(&selected.ops, selected.standing.len(), &schedule, machine);
         needed = allocation.words;
         let microcode = schedule.ii * allocation.unrolled;
         let fits_microcode = machine.microcode_words.as_ref().is_none_or(|most| microcode <= most.value);

@@ -9,6 +9,7 @@
 //! | `place` | tables: where they are, and how they are reached |
 //! | `choose` | which form of a loop, which places of tables |
 //! | `kernel` | operations of a machine, scheduled |
+//! | `reroll` | rounds as an inner loop |
 //! | `registers` | units and local register files |
 //! | `text` | listings, and texts in the manner of KernelC and StreamC |
 //! | `trial` | kernels held to their loops on random tokens |
@@ -26,6 +27,7 @@ pub mod place;
 pub mod processor;
 pub mod program;
 pub mod registers;
+pub mod reroll;
 pub mod simulate;
 pub mod suits;
 pub mod text;

@@ -43,6 +43,8 @@ pub struct Allocation {
     pub overflow: usize,
     /// Results that come into a file in the same cycle as another, beyond its ports.
     pub conflicts: usize,
+    /// The operations that such results come from, and those that they meet.
+    pub meeting: Vec<usize>,
 }
 
 impl Allocation {
@@ -417,7 +419,15 @@ fn color(search: &Search<'_>, n_standing: usize) -> Allocation {
         results[op].entry(file).or_insert_with(|| vec![0; unrolled])[copy] = n_words[file] + word;
     }
     let used: Vec<usize> = n_words.iter().zip(&taken).map(|(standing, taken)| standing + taken.len()).collect();
+    let meets = |&(file, value): &(usize, Value)| match value {
+        Value::Result(from) => (usize::from(search.writes[file][search.arrival(from)]) > search.ports).then_some(from),
+        Value::Standing(_) => None,
+    };
+    let mut meeting: Vec<usize> = search.uses.keys().filter_map(meets).collect();
+    meeting.sort_unstable();
+    meeting.dedup();
     Allocation {
+        meeting,
         files: search.files.clone(),
         units: search.units.clone(),
         reads,

@@ -21,6 +21,8 @@ pub struct Data {
     pub records: usize,
     /// Elements of the loop's objects, for each cluster or for all of them.
     pub objects: Vec<Vec<Vec<u128>>>,
+    /// What the phase before handed on, in each cluster: [`crate::words::WordOp::Given`].
+    pub given: Vec<Vec<u32>>,
 }
 
 /// What came of it.
@@ -97,6 +99,10 @@ impl Beginning<'_> {
         &self.data.objects[cluster.min(self.data.objects.len() - 1)]
     }
 
+    fn given(&self, at: u32, cluster: usize) -> u32 {
+        self.data.given.get(at as usize).and_then(|words| words.get(cluster)).copied().unwrap_or(0)
+    }
+
     fn held(&self, held: Held, cluster: usize) -> u32 {
         let object = held.object as usize;
         packed(&self.objects(cluster)[object], self.body.objects[object].width, held.word, self.big_endian)
@@ -116,6 +122,7 @@ impl Beginning<'_> {
                 let start = start.wrapping_add(of.step.wrapping_mul(ahead)) & headrace_kernel::graph::mask(width);
                 (start >> (BITS * word)) as u32
             }
+            First::Given(at) => self.given(at, cluster),
             First::Nothing => 0,
         }
     }
@@ -139,7 +146,8 @@ impl Beginning<'_> {
             .collect();
         let mut all: Vec<Vec<u32>> = Vec::with_capacity(self.code.len());
         for (at, is_invariant) in is_invariant.into_iter().enumerate() {
-            if !is_invariant {
+            let is_given = matches!(self.code.op(crate::words::WordId(at as u32)), WordOp::Given(_));
+            if !is_invariant && !is_given {
                 all.push(Vec::new());
                 continue;
             }
@@ -148,6 +156,7 @@ impl Beginning<'_> {
             let value = |cluster: usize| match op {
                 WordOp::Const(value) => *value,
                 WordOp::Cluster => cluster as u32,
+                WordOp::Given(at) => self.given(*at, cluster),
                 WordOp::Held(held) => self.held(self.code.held[*held as usize], cluster),
                 WordOp::Binary(op, a, b) => op.apply(of(a, cluster), of(b, cluster)),
                 WordOp::Select(c, a, b) => of(if of(c, cluster) != 0 { a } else { b }, cluster),
@@ -409,7 +418,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, body: &Loop, data: &Data, channel
                             *result = registers[from + registers[lane + cluster] as usize % clusters];
                         }
                     }
-                    WordOp::Const(_) | WordOp::Cluster | WordOp::Held(_) | WordOp::Carried(_) => {}
+                    WordOp::Const(_) | WordOp::Cluster | WordOp::Held(_) | WordOp::Given(_) | WordOp::Carried(_) => {}
                 },
             }
             if wanted[running.op] && iteration + 1 == iterations {

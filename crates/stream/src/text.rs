@@ -16,6 +16,7 @@ fn expression(code: &WordCode, op: &WordOp, name: &dyn Fn(WordId) -> String) -> 
         WordOp::Const(value) => format!("0x{value:08x}"),
         WordOp::Cluster => "cid()".into(),
         WordOp::Held(at) => format!("key{at}"),
+        WordOp::Given(at) => format!("given{at}"),
         WordOp::Carried(at) => format!("carried{at}"),
         WordOp::Read { stream, word } => format!("in{stream}[{word}]"),
         WordOp::Binary(op, a, b) => {
@@ -71,14 +72,18 @@ pub fn kernel_text(name: &str, kernel: &Kernel, machine: &Machine, inputs: &[Str
         let _ = writeln!(text, "    // sp[{at}] = {value}");
     }
     let named = |id: WordId| match code.op(id) {
-        op @ (WordOp::Const(_) | WordOp::Held(_) | WordOp::Cluster | WordOp::Carried(_)) => {
+        op @ (WordOp::Const(_) | WordOp::Held(_) | WordOp::Given(_) | WordOp::Cluster | WordOp::Carried(_)) => {
             expression(code, op, &|id| format!("x{}", id.0))
         }
         _ => format!("x{}", id.0),
     };
     let needed = code.needed();
-    let is_leaf =
-        |id: WordId| matches!(code.op(id), WordOp::Const(_) | WordOp::Held(_) | WordOp::Cluster | WordOp::Carried(_));
+    let is_leaf = |id: WordId| {
+        matches!(
+            code.op(id),
+            WordOp::Const(_) | WordOp::Held(_) | WordOp::Given(_) | WordOp::Cluster | WordOp::Carried(_)
+        )
+    };
     for &id in needed.iter().filter(|id| invariants[id.index()] && !is_leaf(**id)) {
         let _ = writeln!(text, "    uint x{} = {};", id.0, expression(code, code.op(id), &named));
     }
@@ -88,6 +93,7 @@ pub fn kernel_text(name: &str, kernel: &Kernel, machine: &Machine, inputs: &[Str
             First::Element { object, index, word: 0 } => format!("state{object}[{index}]"),
             First::Element { object, index, word } => format!("state{object}[{index}] >> {}", 32 * word),
             First::Counter { counter, word } => format!("counter{counter}[{word}] + cid() * step"),
+            First::Given(at) => format!("given{at}"),
             First::Nothing => "0".into(),
         };
         let _ = writeln!(text, "    uint carried{at} = {first};");

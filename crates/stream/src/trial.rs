@@ -3,8 +3,8 @@
 use crate::kernel::Kernel;
 use crate::legalize::is_chain;
 use crate::machine::Machine;
-use crate::simulate::{self, Data};
-use crate::words::{BITS, Stream, Why};
+use crate::simulate::{self, Data, Fault, Outcome};
+use crate::words::{BITS, Stream, Why, WordCode};
 use headrace_kernel::Loop;
 use headrace_kernel::evaluate::{World, run_loop};
 use headrace_kernel::graph::mask;
@@ -99,9 +99,26 @@ pub fn means_the_same(one: &Loop, other: &Loop) -> bool {
 ///
 /// The first difference.
 pub fn trial(kernel: &Kernel, machine: &Machine, body: &Loop, iterations: usize, seed: u64) -> Result<f64, String> {
+    let channels = is_chain(body);
+    let run = |data: &Data| simulate::run(kernel, machine, body, data, channels);
+    trial_of(&kernel.placed.code, machine, body, iterations, seed, &run)
+}
+
+/// The same of what runs some code in another way.
+///
+/// # Errors
+///
+/// The first difference.
+pub fn trial_of(
+    code: &WordCode,
+    machine: &Machine,
+    body: &Loop,
+    iterations: usize,
+    seed: u64,
+    run: &dyn Fn(&Data) -> Result<Outcome, Fault>,
+) -> Result<f64, String> {
     let clusters = *machine.clusters as usize;
     let channels = is_chain(body);
-    let code = &kernel.placed.code;
     let mut next = numbers(seed);
     let object = |object: &headrace_kernel::Object, next: &mut dyn FnMut() -> u128| -> Vec<u128> {
         (0..object.length).map(|_| next() & mask(object.width)).collect()
@@ -141,10 +158,11 @@ pub fn trial(kernel: &Kernel, machine: &Machine, body: &Loop, iterations: usize,
         streams: streams.collect(),
         records,
         objects: worlds.iter().map(|world| world.objects.clone()).collect(),
+        given: Vec::new(),
     };
     // Tokens before the first are zero for both.
     let start = Instant::now();
-    let outcome = simulate::run(kernel, machine, body, &data, channels).map_err(|fault| fault.to_string())?;
+    let outcome = run(&data).map_err(|fault| fault.to_string())?;
     let seconds = start.elapsed().as_secs_f64();
     for world in &mut worlds {
         run_loop(body, world, (records / n_worlds) as u64);

@@ -135,6 +135,8 @@ pub enum WordOp {
     },
     /// What no iteration changes: a position in [`WordCode::held`].
     Held(u32),
+    /// What the phase before handed on to all iterations of this one: a position in what it is given.
+    Given(u32),
     /// What the iteration before left: a position in [`WordCode::carried`].
     Carried(u32),
     /// An operation.
@@ -195,9 +197,12 @@ impl WordOp {
             WordOp::Scratchpad { index, .. } => index.into_iter().collect(),
             WordOp::Broadcast { value, .. } => vec![value],
             WordOp::Permute { value, lane } => vec![value, lane],
-            WordOp::Const(_) | WordOp::Cluster | WordOp::Read { .. } | WordOp::Held(_) | WordOp::Carried(_) => {
-                Vec::new()
-            }
+            WordOp::Const(_)
+            | WordOp::Cluster
+            | WordOp::Read { .. }
+            | WordOp::Held(_)
+            | WordOp::Given(_)
+            | WordOp::Carried(_) => Vec::new(),
         }
     }
 
@@ -321,7 +326,9 @@ pub enum First {
         /// Which word of it, the least significant first.
         word: u32,
     },
-    /// Nothing that is read.
+    /// What the phase before handed on: a position in what this one is given.
+    Given(u32),
+    /// Nothing that is read; zero.
     Nothing,
 }
 
@@ -477,7 +484,11 @@ impl WordCode {
                 below(self.tables[table as usize].bits)
             }
             WordOp::Broadcast { value, .. } | WordOp::Permute { value, .. } => self.maybe(value),
-            WordOp::Scratchpad { .. } | WordOp::Read { .. } | WordOp::Held(_) | WordOp::Carried(_) => u32::MAX,
+            WordOp::Scratchpad { .. }
+            | WordOp::Read { .. }
+            | WordOp::Held(_)
+            | WordOp::Given(_)
+            | WordOp::Carried(_) => u32::MAX,
         }
     }
 
@@ -606,7 +617,8 @@ impl WordCode {
         for op in &self.ops {
             let is_invariant = match op {
                 WordOp::Const(_) | WordOp::Cluster | WordOp::Held(_) => true,
-                WordOp::Read { .. } | WordOp::Carried(_) => false,
+                // What is given is the same in the iterations of a phase, and another for each record.
+                WordOp::Read { .. } | WordOp::Carried(_) | WordOp::Given(_) => false,
                 _ => op.operands().iter().all(|id| all[id.index()]),
             };
             all.push(is_invariant);

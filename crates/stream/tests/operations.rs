@@ -15,8 +15,9 @@ use headrace_stream::choose::{Way, kernel_of, ways};
 use headrace_stream::kernel::{Kernel, Scheduling};
 use headrace_stream::legalize::is_chain;
 use headrace_stream::machine::Machine;
+use headrace_stream::reroll::rolled_of;
 use headrace_stream::simulate::{self, Data};
-use headrace_stream::trial::{tokens_of, trial, words_of};
+use headrace_stream::trial::{tokens_of, trial, trial_of, words_of};
 use headrace_transform::control::{Limits, Sample, automaton_of};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -79,6 +80,7 @@ fn simulated(kernel: &Kernel, way: &Way, machine: &Machine, world: &World, itera
         streams: streams.collect(),
         records: if channels { records * clusters } else { records },
         objects: vec![objects.collect()],
+        given: Vec::new(),
     };
     let outcome = simulate::run(kernel, machine, body, &data, channels).expect("it runs");
     let mut outputs = vec![Vec::new(); body.produces.len()];
@@ -209,5 +211,30 @@ fn plain_kernels_have_the_same_values() {
         let all = ways(&one.body, &imagine, false).expect("ways");
         let (kernel, way) = kernel_of(&all, &imagine, Scheduling::List).expect("a kernel");
         trial(&kernel, &imagine, &way.form.body, 4, 3).unwrap_or_else(|problem| panic!("{problem}"));
+    }
+}
+
+#[test]
+fn rounds_are_found_and_keep_the_values() {
+    let library = loading::library(&[]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (set, name, least) in [("rc5", "imagine", 12), ("blowfish", "imagine", 7), ("blowfish", "imagine-big-sp", 7)] {
+        let machine = machine(name);
+        let spec = library.operation(set, "ecb-encrypt").expect("an operation");
+        let text = spec.variant(None).expect("a variant").network.to_string();
+        let mut session = Session::new();
+        let folders = Folders(vec![root.clone()]);
+        let network = elaborate(&mut session, &folders, &Top::Expression(text), &[]).expect("a network");
+        let samples = samples::plain_streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
+        let automaton = automaton_of(&network, &samples, &Limits::default()).expect("an automaton");
+        let body = automaton.states.iter().flat_map(|state| &state.loops).next().expect("a loop");
+        let all = ways(&body.body, &machine, false).expect("ways");
+        let (rolled, way) = rolled_of(&all, &machine).expect("rounds");
+        assert!(rolled.rounds >= least, "{set} on {name}: {} rounds", rolled.rounds);
+        let (plain, _) = kernel_of(&all, &machine, Scheduling::List).expect("a kernel");
+        assert!(4 * rolled.microcode_words() < 3 * plain.microcode_words(), "{set} on {name}");
+        assert!(rolled.registers() <= *machine.registers.words, "{set} on {name}");
+        let run = |data: &Data| rolled.run(&machine, &way.form.body, data);
+        trial_of(&way.placed.code, &machine, &way.form.body, 5, 1, &run).expect("the same values");
     }
 }

@@ -496,16 +496,16 @@ fn operands_of_rounds(
             }
         }
     }
-    for own in 0..period {
-        if !is_open(own, &all[own]) {
+    for (own, of_rounds) in all.iter_mut().enumerate() {
+        if !is_open(own, of_rounds) {
             continue;
         }
         let is_other = (0..2).any(|number| {
-            let of = back(all[own][1][number]);
-            of.is_some_and(|of| known.get(&of) == Some(&all[own][0][1 - number]))
+            let of = back(of_rounds[1][number]);
+            of.is_some_and(|of| known.get(&of) == Some(&of_rounds[0][1 - number]))
         });
         if is_other {
-            all[own][0].swap(0, 1);
+            of_rounds[0].swap(0, 1);
         }
     }
     all

@@ -1,5 +1,5 @@
-//! Operations without a key in C: a whole message in one call, whatever its context holds, and in place, is what its pieces
-//! come to.
+//! Whole messages and pieces in C. Without a key: a whole message in one call, whatever its context holds, and in place, is what
+//! its pieces come to. With keys that change in one context: what is kept of the key before is not taken for the next one.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
@@ -61,19 +61,88 @@ int main(void) {
 }
 "#;
 
-#[test]
-fn whole_messages_without_a_key_are_what_their_pieces_come_to() {
+/// One context for all messages, whose keys change or stay, in pieces that are long enough for lanes; beside it one that begins anew.
+const KEYED: &str = r#"#include "two.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 5000 };
+static uint8_t in[MOST], ad[40], anew[MOST + 64], kept[MOST + 64], back[MOST + 64];
+static struct chacha20_poly1305_aead_encrypt_context fresh_c, seal_c, copy_c;
+static struct chacha20_poly1305_aead_decrypt_context open_c;
+static struct aes128_gcm_aead_encrypt_context fresh_g, seal_g, copy_g;
+static struct aes128_gcm_aead_decrypt_context open_g;
+
+#define MESSAGES(SET, KEY, FRESH, SEAL, COPY, OPEN) \
+    for (unsigned number = 0; number < 120; number++) { \
+        const size_t length = (size_t)number * 41 % MOST, piece = number % 3 == 0 ? 1024 : 300 + number * 5; \
+        uint8_t key[32], nonce[12], tag[16], other[16]; \
+        size_t n, n_tag, made = 0; \
+        uint32_t failed = 0; \
+        memset(key, (int)(number / 2), sizeof key); \
+        memset(nonce, (int)number, sizeof nonce); \
+        memset(&FRESH, 0, sizeof FRESH); \
+        failed |= SET##_aead_encrypt_key(&FRESH, key, KEY); \
+        failed |= SET##_aead_encrypt_message(&FRESH, nonce, 12, ad, number % 40, in, length, anew, sizeof anew, &n, tag, 16, &n_tag); \
+        if (number % 2 == 0) failed |= SET##_aead_encrypt_key(&SEAL, key, KEY); \
+        failed |= SET##_aead_encrypt_init(&SEAL, nonce, 12, ad, number % 40); \
+        for (size_t at = 0; at < length; at += piece) { \
+            size_t came, now = length - at < piece ? length - at : piece; \
+            failed |= SET##_aead_encrypt_update(&SEAL, in + at, now, kept + made, sizeof kept - made, &came); \
+            made += came; \
+            if (number % 5 == 0) { \
+                SET##_aead_encrypt_copy(&COPY, &SEAL); \
+                SET##_aead_encrypt_clear(&SEAL); \
+                SET##_aead_encrypt_copy(&SEAL, &COPY); \
+            } \
+        } \
+        size_t rest, n_other; \
+        failed |= SET##_aead_encrypt_final(&SEAL, kept + made, sizeof kept - made, &rest, other, 16, &n_other); \
+        if (failed || made + rest != n || memcmp(anew, kept, n) != 0 || memcmp(tag, other, 16) != 0) \
+            return printf(#SET ": message %u differs\n", number), 1; \
+        if (number % 2 == 0) failed |= SET##_aead_decrypt_key(&OPEN, key, KEY); \
+        failed |= SET##_aead_decrypt_message(&OPEN, nonce, 12, ad, number % 40, kept, n, tag, 16, back, sizeof back, &rest); \
+        if (failed || rest != length || memcmp(back, in, length) != 0) \
+            return printf(#SET ": message %u does not come back\n", number), 1; \
+    }
+
+int main(void) {
+    for (size_t i = 0; i < sizeof in; i++) {
+        in[i] = (uint8_t)(i * 37 + i / 256);
+    }
+    MESSAGES(chacha20_poly1305, 32, fresh_c, seal_c, copy_c, open_c)
+    MESSAGES(aes128_gcm, 16, fresh_g, seal_g, copy_g, open_g)
+    return puts("equal"), 0;
+}
+"#;
+
+/// A program with the library of these sets, and what it says.
+fn said(sets: &[&str], program: &str) -> Option<String> {
     if !is_here("make") || !is_here("cc") {
-        return;
+        return None;
     }
     let folder = Folder::new();
-    let project = folder.build("c", &["sha256", "base64", "--name", "two"]);
+    let project = folder.build("c", &[sets, &["--name", "two"]].concat());
     folder.run(Command::new("make").args(["-s", "CFLAGS=-O2", "-C"]).arg(&project).arg("libtwo.a"));
-    folder.write("program.c", PROGRAM);
+    folder.write("program.c", program);
     let mut compile = Command::new("cc");
     compile
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "program.c", "-o", "program", "-I"])
         .arg(project.join("src"));
     folder.run(compile.arg(project.join("libtwo.a")).arg("-lm"));
-    assert_eq!(folder.run(&mut Command::new(folder.path().join("program"))), "equal\n");
+    Some(folder.run(&mut Command::new(folder.path().join("program"))))
+}
+
+#[test]
+fn whole_messages_without_a_key_are_what_their_pieces_come_to() {
+    if let Some(said) = said(&["sha256", "base64"], PROGRAM) {
+        assert_eq!(said, "equal\n");
+    }
+}
+
+#[test]
+fn keys_that_change_in_a_context_leave_nothing_behind() {
+    if let Some(said) = said(&["chacha20-poly1305", "aes128-gcm"], KEYED) {
+        assert_eq!(said, "equal\n");
+    }
 }

@@ -4,6 +4,7 @@ use crate::legalize::NoForm;
 use crate::machine::Machine;
 use crate::place::Placed;
 use crate::registers::{self, Allocation};
+use crate::trial::numbers;
 use crate::words::{WordId, WordOp};
 use headrace_scheduling::cyclic::{Dependence, Operation, Problem, Schedule};
 use headrace_scheduling::list_units;
@@ -407,11 +408,8 @@ fn allocated(selected: &Selected, problem: &Problem, schedule: Schedule, machine
     }
     let key = |it: &Allocation| (it.words > most, it.conflicts, it.unrolled);
     let mut moves = Moves::new(problem, schedule);
-    let mut state = 1_u64;
-    let mut below = move |n: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % n
-    };
+    let mut next = numbers(1);
+    let mut below = |n: usize| (next() % n as u128) as usize;
     for _ in 0..(MOVED / selected.ops.len().max(1)).clamp(LEAST_MOVES, MOST_MOVES) {
         if best.conflicts == 0 || best.meeting.is_empty() {
             break;

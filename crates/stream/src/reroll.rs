@@ -401,9 +401,9 @@ impl Phases {
                     0 => own[at],
                     // What rounds hand on to the one after the next is there.
                     back => {
-                        let mut known =
-                            carried.iter().filter(|((of, distance, _), _)| (*of, *distance) == (at, back + 1));
-                        round.code.carried[*known.next()?.1 as usize].next
+                        let mut known = carried.iter();
+                        let (_, known) = known.find(|((of, distance, _), _)| (*of, *distance) == (at, back + 1))?;
+                        round.code.carried[*known as usize].next
                     }
                 };
                 Source::Round(round.hand_on(value))

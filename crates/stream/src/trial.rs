@@ -11,7 +11,7 @@ use headrace_kernel::graph::mask;
 use std::time::Instant;
 
 /// A linear congruential generator (Knuth's MMIX constants).
-fn numbers(seed: u64) -> impl FnMut() -> u128 {
+pub(crate) fn numbers(seed: u64) -> impl FnMut() -> u128 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -9,6 +9,7 @@ use headrace::error::describe;
 use headrace_bench::tables;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::path::Path;
 
 /// A figure beside what was published.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -93,11 +94,7 @@ impl Experiments {
     /// The document is not there, cannot be read, or has no marks for `mark`.
     pub(super) fn check_place(arguments: &BenchArgs, mark: &str) -> Outcome {
         let Some(document) = &arguments.into else { return Ok(()) };
-        let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
-        let text = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
-        if tables::content(&text, mark).is_none() {
-            return Err(wrong(&no_marks(mark)));
-        }
+        replaced(document, mark, "")?;
         make_folder(&document.with_file_name("figures"))
     }
 
@@ -108,16 +105,18 @@ impl Experiments {
             write_file(path, format!("{json}\n").as_bytes())?;
         }
         let Some(document) = &arguments.into else { return Ok(()) };
-        let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
-        let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
-        let new = tables::replace(&old, &self.mark, &self.text());
-        let new = new.ok_or_else(|| wrong(&no_marks(&self.mark)))?;
-        write_file(document, new.as_bytes())
+        write_file(document, replaced(document, &self.mark, &self.text())?.as_bytes())
     }
 }
 
-fn no_marks(mark: &str) -> String {
-    format!("has no marks for {mark}: `{}` and `{}`, each on a line of its own", tables::begin(mark), tables::END)
+/// A document with other text between the marks of `mark`.
+fn replaced(document: &Path, mark: &str, text: &str) -> Outcome<String> {
+    let wrong = |problem: &str| Error::wrong(format!("{}: {problem}", document.display()));
+    let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
+    tables::replace(&old, mark, text).ok_or_else(|| {
+        let (begin, end) = (tables::begin(mark), tables::END);
+        wrong(&format!("has no marks for {mark}: `{begin}` and `{end}`, each on a line of its own"))
+    })
 }
 
 fn table(experiment: &Experiment) -> String {

@@ -221,6 +221,18 @@ mod tests {
     }
 
     #[test]
+    fn large_blocks_are_simulated_by_what_compiles() {
+        let files = Files::from([("tb/x_tb.v".to_owned(), Vec::new())]);
+        let simulators = ["iverilog", "verilator"].map(|command| Simulator { command, version: String::new() });
+        for (bits, command) in [(MOST_INTERPRETED, "iverilog"), (MOST_INTERPRETED + 1, "verilator")] {
+            let bench = TestBench::of_project(&files, "", Vec::new(), bits).expect("it is a bench");
+            assert_eq!(bench.simulator(&simulators).map(|it| it.command), Some(command));
+            assert_eq!(bench.simulator(&simulators[..1]).map(|it| it.command), Some("iverilog"));
+            assert!(bench.simulator(&[]).is_none());
+        }
+    }
+
+    #[test]
     fn what_a_bench_says_is_read() {
         let said = "message 0: 40 cycles\nmessage 1: token 3 of Output is 00 and not 01\nmessage 2: 60 cycles\noperation encrypt: 2 passed, 1 failed\n";
         let found = read(said).expect("it is complete");

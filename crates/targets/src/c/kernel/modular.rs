@@ -32,7 +32,7 @@ const NARROW_LIMB: u32 = 26;
 /// one squared.
 pub const POWERS_BYTES: usize = 6 * 64;
 
-/// What says that such powers are there.
+/// What [`Memo::known`] holds when such powers are there: how many lanes have one.
 const KNOWN: u32 = 8;
 
 /// How long the function is, whatever its modulus: the same steps on three words, and on vectors of them.
@@ -68,7 +68,7 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     let costs = &machine.costs.residues;
     // Lanes are filled with powers that may be there from the call before.
     let memo = names.names.memo(&body.objects[recurrence.factor.0 as usize]);
-    let memo = memo.filter(|memo| machine.vector_bits == 512 && memo.powers.length == POWERS_BYTES);
+    let memo = memo.filter(|memo| memo.powers.length == POWERS_BYTES);
     let (lanes, of_block) = match machine.vector_bits {
         512 => (Some(limbs.lanes512(machine)), &costs.lanes512),
         256 if limbs.has_narrow() => (Some(limbs.lanes256(machine)), &costs.lanes256),

@@ -37,7 +37,8 @@ pub const POWERS_BYTES: usize = REGISTERS * MOST_KEYS * 64;
 pub struct Memo {
     /// Its powers as [`group`] takes them.
     pub powers: Object,
-    /// How many registers of them there are, and sixteen times how many parts a register has; 0: none.
+    /// Which of them are there, as those count who make them; 0: none. Of products, how many registers there are, and sixteen
+    /// times how many parts a register has.
     pub known: Object,
 }
 

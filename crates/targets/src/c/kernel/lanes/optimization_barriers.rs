@@ -1,7 +1,7 @@
 //! Optimisation barriers. Values that compilers take as they are.
 //!
 //! Compilers add the terms of a sum in an order of their own, numbers last, whatever is there first. Where all waits
-//! for a chain of sums, what is added to the term that comes last is kept from them, and so are the numbers.
+//! for a chain of sums, the sums that others are made of are kept from them, and so are the numbers, where they are few.
 
 use super::Printer;
 use headrace_transform::kernel::{NodeId, Op};
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const MOST_NUMBERS: usize = 8;
 
 impl Printer<'_> {
-    /// Of sums with more than two terms, what the last term is added to; and numbers that are only added.
+    /// The sums that sums of more than two terms are made of; and numbers that are only added.
     pub(super) fn sums_to_keep(&self) -> FxHashSet<NodeId> {
         let graph = &self.words.graph;
         let lane = self.lane();
@@ -27,11 +27,9 @@ impl Printer<'_> {
                 *elsewhere |= !is_sum;
             }
         }
+        // Of the width of lanes, since what reads it is a sum of that width.
         let is_part = |id: &NodeId| matches!(graph.op(*id), Op::Add(..)) && readers.get(id) == Some(&(1, false));
-        let is_sum = |id: &NodeId| matches!(graph.op(*id), Op::Add(..)) && graph.width(*id) == lane && !is_part(id);
-        let whole = order.iter().filter(|id| is_sum(id));
-        let parts = whole.flat_map(|&id| graph.op(id).operands()).filter(is_part);
-        let mut kept: FxHashSet<NodeId> = parts.collect();
+        let mut kept: FxHashSet<NodeId> = order.iter().copied().filter(is_part).collect();
         let is_number = |id: &NodeId| matches!(graph.op(*id), Op::Const(_));
         let added = |id: &NodeId| is_number(id) && readers.get(id).is_some_and(|one| !one.1);
         let numbers: Vec<NodeId> = order.iter().copied().filter(added).collect();

@@ -22,7 +22,19 @@ enum Byte {
     Counter { counter: usize, at: u32 },
     Invariant { node: NodeId, lo: u32 },
     Register { node: NodeId, at: u32 },
+    /// Bits of both operands, or of one of them: they may come from different registers, and be gates again.
+    Gate { gate: Gate, operands: [NodeId; 2], lo: u32 },
 }
+
+/// What combines two bytes bit by bit, and gives zeros of zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Gate {
+    And,
+    Or,
+}
+
+/// For each byte of a register, the operands of the gate that it is, and their lowest bit.
+type Gates = [Option<([NodeId; 2], u32)>; BYTES];
 
 impl Plan<'_> {
     /// Sixteen bytes as a register.
@@ -32,6 +44,7 @@ impl Plan<'_> {
         let mut invariant: [Vec<(NodeId, u32)>; BYTES] = Default::default();
         let mut registers: Vec<usize> = Vec::new();
         let mut read: Vec<(usize, usize, u8)> = Vec::new();
+        let mut gates: BTreeMap<(Gate, usize), Gates> = BTreeMap::new();
         let mut terms = Vec::new();
         for (place, &(node, lo)) in bytes.iter().enumerate() {
             let mut own = Vec::new();
@@ -39,6 +52,10 @@ impl Plan<'_> {
             for byte in own {
                 match byte {
                     Byte::Invariant { node, lo } => invariant[place].push((node, lo)),
+                    Byte::Gate { gate, operands, lo } => {
+                        let turn = (0..).find(|&turn| gates.get(&(gate, turn)).is_none_or(|row| row[place].is_none()));
+                        gates.entry((gate, turn.unwrap_or(0))).or_default()[place] = Some((operands, lo));
+                    }
                     other => terms.push((place, other)),
                 }
             }
@@ -58,6 +75,9 @@ impl Plan<'_> {
             let stays = bytes.iter().enumerate().all(|(place, at)| *at == Some(place as u8));
             registers.push(if stays { from } else { self.add(Block::Shuffle { from, bytes }) });
         }
+        for ((gate, _), row) in gates {
+            registers.push(self.gate(gate, &row)?);
+        }
         if invariant.iter().any(|terms| !terms.is_empty()) || registers.is_empty() {
             let mut parts = Vec::new();
             for terms in invariant.iter().rev() {
@@ -74,6 +94,21 @@ impl Plan<'_> {
             }
         }
         self.sum(registers)
+    }
+
+    /// A register of gates of bytes, 0 where there is none.
+    fn gate(&mut self, gate: Gate, row: &Gates) -> Result<usize, NotApplicable> {
+        let none = (self.graph.number(0, 8), 0);
+        let mut operand = |number: usize| {
+            let bytes: Vec<(NodeId, u32)> =
+                row.iter().map(|one| one.map_or(none, |(operands, lo)| (operands[number], lo))).collect();
+            stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.glued(&bytes))
+        };
+        let (a, b) = (operand(0)?, operand(1)?);
+        Ok(self.add(match gate {
+            Gate::And => Block::And(a, b),
+            Gate::Or => Block::Or(a, b),
+        }))
     }
 
     /// The registers of which a node is the exclusive or.
@@ -143,6 +178,8 @@ impl Plan<'_> {
                 self.terms(a, lo, terms)?;
                 return self.terms(b, lo, terms);
             }
+            Op::And(a, b) if width < 128 => Byte::Gate { gate: Gate::And, operands: [a, b], lo },
+            Op::Or(a, b) if width < 128 => Byte::Gate { gate: Gate::Or, operands: [a, b], lo },
             Op::Extract(from, below) => return self.terms(from, below + lo, terms),
             Op::Input { port, offset } if width == 8 && self.body.consumes[port as usize].1 == 8 => {
                 Byte::Token { port, at: offset }
@@ -202,6 +239,7 @@ impl Plan<'_> {
             Byte::Counter { counter, at } => Ok((self.add(Block::Counter(counter)), at as u8)),
             Byte::Register { node, at } => Ok((self.block(node)?, at as u8)),
             Byte::Invariant { .. } => Err(NotApplicable("a byte that no iteration changes".into())),
+            Byte::Gate { .. } => Err(NotApplicable("a byte that is computed of others".into())),
         }
     }
 }

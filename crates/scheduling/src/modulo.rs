@@ -206,7 +206,7 @@ fn attempt(problem: &Problem, ii: usize, whose: Whose) -> Option<Vec<usize>> {
 }
 
 /// For each operation its place in an order that has operands first and follows each chain before it begins the next.
-fn depth_first(problem: &Problem) -> Vec<usize> {
+pub(crate) fn depth_first(problem: &Problem) -> Vec<usize> {
     let incoming = problem.incoming();
     let mut ranks = vec![usize::MAX; problem.operations.len()];
     let mut is_open = vec![false; ranks.len()];

@@ -435,6 +435,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let mut spilled = Spilled::default();
     let registers = *machine.registers.words;
     let mut needed = 0;
+    let mut microcode = 0;
     let mut why = String::new();
     // Longer intervals hold fewer values at once, and leave more room at ports.
     let mut longer = 0;
@@ -451,6 +452,8 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     };
     let mut order = tries.iter();
     let mut turn = 0;
+    // Without overlap: too many values are held at once otherwise.
+    let mut follows_chains = false;
     let mut best: Option<Kernel> = None;
     if let Some(most) = &machine.microcode_words {
         let selected = select(placed, machine, &spilled)?;
@@ -467,6 +470,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let problem = problem(&selected.ops, machine, spreads);
         let latencies: Vec<usize> = selected.ops.iter().map(|op| op.latency).collect();
         let plain = match scheduling {
+            Scheduling::List if follows_chains => list_units::following_chains(&problem, &latencies),
             Scheduling::List => list_units::shortest_of(&problem, &latencies),
             Scheduling::Modulo => list_units::one_after_the_other(&problem, &latencies),
         };
@@ -491,7 +495,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let (schedule, allocation) = allocated(&selected, &problem, schedule, machine);
         let max_live = problem.max_live(&schedule);
         needed = allocation.words;
-        let microcode = schedule.ii * allocation.unrolled;
+        microcode = schedule.ii * allocation.unrolled;
         let fits_microcode = machine.microcode_words.as_ref().is_none_or(|most| microcode <= most.value);
         why = format!(
             "; {} results meet at ports, the interval is {} cycles, microcode {microcode} words",
@@ -535,6 +539,9 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
             longer += 1 + res_mii / 32;
             continue;
         }
+        if scheduling == Scheduling::List && !std::mem::replace(&mut follows_chains, true) {
+            continue;
+        }
         // Standing values with the fewest readers go to the scratchpad, as far as there is room.
         let room =
             (machine.scratchpad_words().saturating_sub(placed.scratchpad_words) as usize).saturating_sub(spilled.len());
@@ -545,7 +552,9 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
                 n_readers[*at] += 1;
             }
         }
-        let mut order: Vec<usize> = (0..n_readers.len()).collect();
+        // What a phase is given is another word for each record: nothing writes it to the scratchpad.
+        let is_given = |at: &usize| matches!(placed.code.op(selected.standing[*at]), WordOp::Given(_));
+        let mut order: Vec<usize> = (0..n_readers.len()).filter(|at| !is_given(at)).collect();
         order.sort_by_key(|&at| (n_readers[at], at));
         let more: Vec<WordId> = order.into_iter().take(excess.min(room)).map(|at| selected.standing[at]).collect();
         if more.is_empty() {
@@ -570,6 +579,9 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     }
     if let Some(kernel) = best {
         return Ok(kernel);
+    }
+    if let Some(most) = machine.microcode_words.as_ref().filter(|_| needed <= registers) {
+        return Err(NoForm::new(format!("it takes {microcode} words of microcode, of which there are {}", most.value)));
     }
     Err(NoForm::new(format!("it needs {needed} registers in a cluster, of which there are {registers}{why}")))
 }

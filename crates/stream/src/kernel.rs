@@ -448,8 +448,10 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         _ if scheduling == Scheduling::List => (ATTEMPTS, vec![(0, true, 0)]),
         n if n <= SHORT => (ATTEMPTS_IN_TURN, [&TURNS[..], &TRIES[1..]].concat()),
         n if n <= LONG => (ATTEMPTS, TRIES.to_vec()),
-        _ => (ATTEMPTS / 4, TRIES[..2].to_vec()),
+        _ => (ATTEMPTS / 3, TRIES[..2].to_vec()),
     };
+    // Where few are tried, long steps would go past what is enough.
+    let step = if placed.code.len() > LONG { 56 } else { 32 };
     let mut order = tries.iter();
     let mut turn = 0;
     // Without overlap: too many values are held at once otherwise.
@@ -536,7 +538,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         }
         if needed <= registers {
             // The loop is unrolled for values that are held long.
-            longer += 1 + res_mii / 32;
+            longer += 1 + res_mii / step;
             continue;
         }
         if scheduling == Scheduling::List && !std::mem::replace(&mut follows_chains, true) {
@@ -558,7 +560,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         order.sort_by_key(|&at| (n_readers[at], at));
         let more: Vec<WordId> = order.into_iter().take(excess.min(room)).map(|at| selected.standing[at]).collect();
         if more.is_empty() {
-            longer += 1 + res_mii / 32;
+            longer += 1 + res_mii / step;
             continue;
         }
         for id in more {

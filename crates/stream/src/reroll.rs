@@ -28,8 +28,8 @@ const MOST_BACK: [usize; 3] = [1, 2, 16];
 /// Operations of code in which rounds are looked for: the time for it is quadratic.
 const LONGEST: usize = 30_000;
 
-/// Stretches whose phases are compiled: what one lacks, others lack too.
-const MOST_COMPILED: usize = 2;
+/// Stretches whose phases are compiled at most: what one lacks, others lack too.
+const MOST_COMPILED: usize = 1;
 
 /// Stretches that are looked at.
 const MOST_STRETCHES: usize = 24;
@@ -150,7 +150,7 @@ fn too_many_registers(words: usize, most: usize) -> NoForm {
 }
 
 /// How often phases are compiled with fewer registers, and registers that remain then.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 2;
 const SPARE: usize = 4;
 
 /// The best of the first of some ways whose rounds become a loop.
@@ -170,7 +170,11 @@ pub fn rolled_of<'a>(ways: &'a [Way], machine: &Machine) -> Result<(Rolled, &'a 
                 }
             }
             Ok(None) => {}
-            Err(reason) => why = why.or(Some(reason)),
+            // What one way lacks, others lack too.
+            Err(reason) => {
+                why = Some(reason);
+                break;
+            }
         }
     }
     best.ok_or_else(|| why.unwrap_or_else(|| NoForm::new("no rounds are found in it that could be a loop")))

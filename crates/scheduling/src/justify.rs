@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 const BUDGET: usize = 8;
 
 /// Operations that all passes of a problem place together, about, and passes.
-const PLACED: usize = 120_000;
+const PLACED: usize = 60_000;
 const LEAST_PASSES: usize = 24;
-const MOST_PASSES: usize = 120;
+const MOST_PASSES: usize = 60;
 
 /// Ways there and back of what is scheduled as if iterations did not overlap.
 const ROUNDS: usize = 6;

@@ -3,7 +3,8 @@
 //! RecMII takes it that every operation of a circle begins when its operands are there, ResMII that units are never idle.
 //! Where all that a unit has to do waits for one value and comes before another (the look-ups of a round, say), neither is
 //! near. Here each operation of a circle begins no earlier than units have done what it waits for: the relaxation of Rim and
-//! Jain (1994) for all that is in front of it, from the first operation to the last (Langevin and Cerny 1996).
+//! Jain (1994) for all that is in front of it, from the first operation to the last (Langevin and Cerny 1996). Of operations that a
+//! unit does one after the other the last one, too, has its way to what waits: heads and tails, as in Carlier (1982).
 
 use crate::cyclic::{Dependence, Problem};
 use std::collections::BTreeSet;

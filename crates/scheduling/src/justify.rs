@@ -1,8 +1,8 @@
 //! Forward-backward improvement of modulo schedules: operations get their places anew, from the end as late as possible, then from
 //! the beginning as early as possible, each time in the order that the schedule before has left.
 //!
-//! Double justification (Li and Willis 1992; Valls, Ballestín and Quintanilla 2005) makes schedules of projects shorter: where what
-//! comes last is moved to the end, gaps open in front of it, which the way back closes. Recurrences on which nearly all of an
+//! Double justification (Li and Willis 1992; Valls, Ballestín and Quintanilla 2005) makes schedules of projects shorter: where
+//! what comes last is moved to the end, gaps open in front of it, which the way back closes. Recurrences on which nearly all of an
 //! iteration lies are such projects, with the next iteration for an end. A pass is iterative modulo scheduling (Rau 1994) in
 //! either direction: what finds no place takes it from another.
 //!
@@ -101,8 +101,8 @@ struct Passes<'a> {
 }
 
 impl Passes<'_> {
-    /// The best of some ways there and back, with units as if one iteration were alone; the interval, below `most`, is the least that
-    /// such a schedule has.
+    /// The best of some ways there and back, with units as if one iteration were alone; the interval, below `most`, is the least
+    /// that such a schedule has.
     fn without_overlap(&self, least: usize, most: usize) -> Option<Schedule> {
         let problem = self.problem;
         let within = Problem {

@@ -153,8 +153,8 @@ impl Problem {
         heads[place[end]] + latency
     }
 
-    /// When what waits for all of these operations of a unit can begin at best. Of each the cycle before which it does not begin, the
-    /// cycles from its end to the beginning of what waits (less than none where that does not wait for the unit to be free), and
+    /// When what waits for all of these operations of a unit can begin at best. Of each the cycle before which it does not begin,
+    /// the cycles from its end to the beginning of what waits (less than none where that does not wait for the unit to be free), and
     /// those that the unit is busy with it.
     fn after(&self, unit: usize, all: &mut [(usize, i64, usize)]) -> usize {
         all.sort_unstable();

@@ -295,6 +295,11 @@ impl Reservations {
         Self { ii, busy: vec![vec![Vec::new(); ii]; problem.units.len()], units: problem.units.clone() }
     }
 
+    /// Cycles of the interval.
+    pub(crate) fn interval(&self) -> usize {
+        self.ii
+    }
+
     pub(crate) fn fits(&self, operation: &Operation, begin: usize) -> bool {
         let mut own: Vec<(usize, usize)> = Vec::new();
         for (unit, offset, n) in operation.taken() {

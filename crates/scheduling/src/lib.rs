@@ -12,11 +12,13 @@
 //! | `cyclic` | loops on machines with several kinds of units; schedules in which iterations overlap, bounds on them, verified |
 //! | `recurrences` | a bound on the interval of loops whose recurrences wait for units |
 //! | `modulo` | iterative modulo scheduling |
+//! | `justify` | schedules with recurrences made shorter from the end and from the beginning |
 //! | `moves` | operations of such a schedule in other cycles, one or two at a time |
 //! | `list_units` | list scheduling for several kinds of units, one iteration after the other |
 //! | `sink` | values moved down to their first readers, where less is held then |
 
 pub mod cyclic;
+pub mod justify;
 pub mod list;
 pub mod list_units;
 pub mod modulo;

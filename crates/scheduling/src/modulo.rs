@@ -1,9 +1,11 @@
 //! Iterative modulo scheduling (Rau 1994): the shortest interval in which iterations of a loop can begin. Operations get cycles
 //! one after the other, the one first that the longest way waits for; one that finds no place takes it from another. Where no
 //! recurrence is tight, chains may be followed to their ends instead, each operation going to the first place that is free: fewer
-//! values are held at once then.
+//! values are held at once then. Where recurrences are in the way of the least interval, `justify` looks for a shorter one.
 
 use crate::cyclic::{Dependence, Problem, Reservations, Schedule};
+use crate::justify::justified;
+use crate::list_units;
 use std::collections::BTreeSet;
 
 /// A schedule and the bounds that it was made by.
@@ -35,20 +37,37 @@ pub fn modulo(problem: &Problem, least: usize, most: usize) -> Option<Scheduled>
 /// The same, one of several.
 pub fn modulo_of(problem: &Problem, least: usize, most: usize, whose: Whose) -> Option<Scheduled> {
     let (res_mii, rec_mii) = (problem.res_mii(), problem.rec_mii());
-    let tries = tries(problem, rec_mii, res_mii, whose);
-    let mut ii = least.max(res_mii).max(rec_mii);
+    let least = least.max(res_mii).max(rec_mii);
+    // Where nearly all of a long iteration lies on recurrences, a schedule without overlap is near, and found sooner.
+    let mut found = None;
+    if problem.operations.len() > SHORT && 2 * rec_mii > res_mii {
+        let waits = |at: &Vec<Dependence>| at.iter().map(|one| one.latency).max().unwrap_or(1);
+        let latencies: Vec<usize> = problem.outgoing().iter().map(waits).collect();
+        found = Some(justified(problem, list_units::one_after_the_other(problem, &latencies), least));
+    }
+    if found.is_none() {
+        let first = rising(problem, least, most, &tries(problem, rec_mii, res_mii, whose))?;
+        found = Some(if rec_mii > 1 { justified(problem, first, least) } else { first });
+    }
+    let mut schedule = found.filter(|found| found.ii <= most)?;
+    shorten_lives(problem, &mut schedule);
+    debug_assert_eq!(problem.verify(&schedule), Ok(()));
+    Some(Scheduled { schedule, res_mii, rec_mii })
+}
+
+/// A schedule of the first interval for which one of these tries finds one.
+fn rising(problem: &Problem, least: usize, most: usize, tries: &[Whose]) -> Option<Schedule> {
+    let mut ii = least;
     let mut n_failed = 0;
     while ii <= most && n_failed < MOST_FAILED {
-        for whose in &tries {
+        for whose in tries {
             let Some((retimed, stage_of)) = retimed(problem, ii, whose.stages) else { continue };
             let Some(begins) = attempt(&retimed, ii, *whose) else { continue };
             let begins = begins.into_iter().zip(&stage_of).map(|(begin, stage)| begin + stage * ii).collect();
-            let mut schedule = Schedule { ii, begins };
+            let schedule = Schedule { ii, begins };
             // An operation that takes a unit twice may be in its own way.
             if problem.verify(&schedule).is_ok() {
-                shorten_lives(problem, &mut schedule);
-                debug_assert_eq!(problem.verify(&schedule), Ok(()));
-                return Some(Scheduled { schedule, res_mii, rec_mii });
+                return Some(schedule);
             }
         }
         // Where a long interval is not enough, the next one rarely is.
@@ -187,7 +206,7 @@ fn attempt(problem: &Problem, ii: usize, whose: Whose) -> Option<Vec<usize>> {
 }
 
 /// For each operation its place in an order that has operands first and follows each chain before it begins the next.
-fn depth_first(problem: &Problem) -> Vec<usize> {
+pub(crate) fn depth_first(problem: &Problem) -> Vec<usize> {
     let incoming = problem.incoming();
     let mut ranks = vec![usize::MAX; problem.operations.len()];
     let mut is_open = vec![false; ranks.len()];

@@ -1,4 +1,4 @@
-//! Prints the kernels of operations of the library on a machine: `kernels MACHINE SET OPERATION[:VARIANT] …`; `all` for all.
+//! Prints the kernels of operations of the library on a machine: `kernels MACHINE SET OPERATION[:VARIANT] …`; `all` for all. `ROUNDS=1`: rounds alone.
 
 use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
@@ -91,8 +91,8 @@ fn show(name: &str, body: &Loop, machine: &Machine) {
         }
     }
     match headrace_stream::reroll::rolled_of(&all, machine) {
-        None => println!("{name}: no rounds"),
-        Some((rolled, way)) => {
+        Err(reason) => println!("{name}: no rounds: {reason}"),
+        Ok((rolled, way)) => {
             let parts = [&rolled.before, &rolled.round, &rolled.after].map(|it| it.schedule.ii);
             println!(
                 "{name} rolled: {}, {:?}, {} rounds, {parts:?} c/B {:.3}; microcode {} registers {}",
@@ -122,6 +122,9 @@ fn show(name: &str, body: &Loop, machine: &Machine) {
                 Err(problem) => println!("   WRONG: {problem}"),
             }
         }
+    }
+    if std::env::var_os("ROUNDS").is_some() {
+        return;
     }
     for scheduling in [Scheduling::Modulo, Scheduling::List] {
         let start = Instant::now();

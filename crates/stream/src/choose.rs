@@ -5,6 +5,7 @@ use crate::kernel::{self, Kernel, Scheduling};
 use crate::legalize::{NoForm, Options, legalize};
 use crate::machine::Machine;
 use crate::merge_tables::merge_tables;
+use crate::multiply::with_multiplications;
 use crate::place::{self, Choice, Placed};
 use crate::trial::means_the_same;
 use headrace_kernel::{Loop, ObjectId};
@@ -86,6 +87,8 @@ pub struct Way {
     pub rec_mii: usize,
     /// Words of input and output streams of a record.
     pub stream_words: u64,
+    /// Whether some shifts are multiplications.
+    pub multiplies: bool,
 }
 
 impl Way {
@@ -156,7 +159,7 @@ pub fn ways(body: &Loop, machine: &Machine, channels: bool) -> Result<Vec<Way>, 
                                 placed.code.inputs.iter().chain(&placed.code.outputs).map(|stream| stream.words);
                             let stream_words = words.map(u64::from).sum();
                             all_fit = choice.whole == placed.code.tables.len() && machine.scratchpad.is_some();
-                            found.push(Way {
+                            let way = Way {
                                 form: form.clone(),
                                 shares,
                                 choice,
@@ -164,7 +167,10 @@ pub fn ways(body: &Loop, machine: &Machine, channels: bool) -> Result<Vec<Way>, 
                                 bounds,
                                 rec_mii,
                                 stream_words,
-                            });
+                                multiplies: false,
+                            };
+                            found.extend(multiplying(&way, machine));
+                            found.push(way);
                         }
                         Err(reason) => why = reason,
                     }
@@ -179,6 +185,14 @@ pub fn ways(body: &Loop, machine: &Machine, channels: bool) -> Result<Vec<Way>, 
     let work = |way: &Way| way.bounds.iter().sum::<usize>() as f64 / way.bytes();
     found.sort_by(|a, b| key(a).total_cmp(&key(b)).then(work(a).total_cmp(&work(b))));
     Ok(found)
+}
+
+/// The same with shifts on idle multipliers, where that is faster.
+fn multiplying(way: &Way, machine: &Machine) -> Option<Way> {
+    let placed = with_multiplications(&way.placed, machine, &way.bounds)?;
+    let (bounds, rec_mii) = bounds(&placed, machine).ok()?;
+    let made = Way { placed, bounds, rec_mii, multiplies: true, ..way.clone() };
+    (made.interval() < way.interval()).then_some(made)
 }
 
 /// The bounds of units, and that of recurrences.

@@ -435,6 +435,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     let mut spilled = Spilled::default();
     let registers = *machine.registers.words;
     let mut needed = 0;
+    let mut microcode = 0;
     let mut why = String::new();
     // Longer intervals hold fewer values at once, and leave more room at ports.
     let mut longer = 0;
@@ -447,10 +448,14 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         _ if scheduling == Scheduling::List => (ATTEMPTS, vec![(0, true, 0)]),
         n if n <= SHORT => (ATTEMPTS_IN_TURN, [&TURNS[..], &TRIES[1..]].concat()),
         n if n <= LONG => (ATTEMPTS, TRIES.to_vec()),
-        _ => (ATTEMPTS / 4, TRIES[..2].to_vec()),
+        _ => (ATTEMPTS / 3, TRIES[..2].to_vec()),
     };
+    // Where few are tried, long steps would go past what is enough.
+    let step = if placed.code.len() > LONG { 56 } else { 32 };
     let mut order = tries.iter();
     let mut turn = 0;
+    // Without overlap: too many values are held at once otherwise.
+    let mut follows_chains = false;
     let mut best: Option<Kernel> = None;
     if let Some(most) = &machine.microcode_words {
         let selected = select(placed, machine, &spilled)?;
@@ -467,6 +472,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let problem = problem(&selected.ops, machine, spreads);
         let latencies: Vec<usize> = selected.ops.iter().map(|op| op.latency).collect();
         let plain = match scheduling {
+            Scheduling::List if follows_chains => list_units::following_chains(&problem, &latencies),
             Scheduling::List => list_units::shortest_of(&problem, &latencies),
             Scheduling::Modulo => list_units::one_after_the_other(&problem, &latencies),
         };
@@ -491,7 +497,7 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         let (schedule, allocation) = allocated(&selected, &problem, schedule, machine);
         let max_live = problem.max_live(&schedule);
         needed = allocation.words;
-        let microcode = schedule.ii * allocation.unrolled;
+        microcode = schedule.ii * allocation.unrolled;
         let fits_microcode = machine.microcode_words.as_ref().is_none_or(|most| microcode <= most.value);
         why = format!(
             "; {} results meet at ports, the interval is {} cycles, microcode {microcode} words",
@@ -532,7 +538,10 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
         }
         if needed <= registers {
             // The loop is unrolled for values that are held long.
-            longer += 1 + res_mii / 32;
+            longer += 1 + res_mii / step;
+            continue;
+        }
+        if scheduling == Scheduling::List && !std::mem::replace(&mut follows_chains, true) {
             continue;
         }
         // Standing values with the fewest readers go to the scratchpad, as far as there is room.
@@ -545,11 +554,13 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
                 n_readers[*at] += 1;
             }
         }
-        let mut order: Vec<usize> = (0..n_readers.len()).collect();
+        // What a phase is given is another word for each record: nothing writes it to the scratchpad.
+        let is_given = |at: &usize| matches!(placed.code.op(selected.standing[*at]), WordOp::Given(_));
+        let mut order: Vec<usize> = (0..n_readers.len()).filter(|at| !is_given(at)).collect();
         order.sort_by_key(|&at| (n_readers[at], at));
         let more: Vec<WordId> = order.into_iter().take(excess.min(room)).map(|at| selected.standing[at]).collect();
         if more.is_empty() {
-            longer += 1 + res_mii / 32;
+            longer += 1 + res_mii / step;
             continue;
         }
         for id in more {
@@ -570,6 +581,9 @@ pub fn compile(placed: &Placed, machine: &Machine, scheduling: Scheduling) -> Re
     }
     if let Some(kernel) = best {
         return Ok(kernel);
+    }
+    if let Some(most) = machine.microcode_words.as_ref().filter(|_| needed <= registers) {
+        return Err(NoForm::new(format!("it takes {microcode} words of microcode, of which there are {}", most.value)));
     }
     Err(NoForm::new(format!("it needs {needed} registers in a cluster, of which there are {registers}{why}")))
 }

@@ -7,6 +7,7 @@
 //! | `legalize` | iterations of loops as word code |
 //! | `merge_tables` | linear layers put into tables |
 //! | `place` | tables: where they are, and how they are reached |
+//! | `multiply` | shifts as multiplications, where multipliers are idle |
 //! | `choose` | which form of a loop, which places of tables |
 //! | `kernel` | operations of a machine, scheduled |
 //! | `reroll` | rounds as an inner loop |
@@ -23,6 +24,7 @@ pub mod kernel;
 pub mod legalize;
 pub mod machine;
 pub mod merge_tables;
+pub mod multiply;
 pub mod place;
 pub mod processor;
 pub mod program;

@@ -4,7 +4,8 @@
 //! A table that is spread has element `k` in cluster `k % C` at `k / C`, as in the paper of Yao et al. (section 3.2). Clusters take
 //! turns then: one after the other says which elements it needs, all read their scratchpads, and each takes what it has asked for
 //! from the cluster that has it. What a cluster says is its index, or the word that several indices are parts of (a *packed
-//! broadcast*).
+//! broadcast*). Or clusters exchange such words: in turn `i` cluster `c` reads for cluster `c ^ i`, whose word it has, and hands it
+//! what it found. Its own is there at once, so that a turn is saved; which turn was the right one is chosen by bits of the index.
 
 use crate::legalize::NoForm;
 use crate::machine::Machine;
@@ -51,6 +52,8 @@ pub enum Otherwise {
     SpreadEach,
     /// Spread, a broadcast for all indices that are parts of one word.
     SpreadPacked,
+    /// Spread, clusters exchange the words that indices are parts of.
+    SpreadExchange,
     /// In the stream register file.
     StreamRegisters,
     /// In memory.
@@ -74,6 +77,9 @@ impl Choice {
         let mut otherwise = vec![];
         if machine.scratchpad.is_some() && machine.operation("broadcast").is_some() && *machine.clusters > 1 {
             otherwise.extend([Otherwise::SpreadEach, Otherwise::SpreadPacked]);
+            if machine.operation("permute").is_some() && machine.clusters.is_power_of_two() {
+                otherwise.push(Otherwise::SpreadExchange);
+            }
         }
         if machine.operation("indexed").is_some() {
             otherwise.push(Otherwise::StreamRegisters);
@@ -160,7 +166,7 @@ pub fn place(code: &WordCode, machine: &Machine, choice: Choice) -> Result<Place
             continue;
         }
         places[at] = match choice.otherwise {
-            Otherwise::SpreadEach | Otherwise::SpreadPacked => {
+            Otherwise::SpreadEach | Otherwise::SpreadPacked | Otherwise::SpreadExchange => {
                 let words = words.div_ceil(clusters);
                 if used + words > room {
                     return Err(NoForm::new(format!("`{}` has no room, even spread over all scratchpads", table.name)));
@@ -193,13 +199,12 @@ pub fn place(code: &WordCode, machine: &Machine, choice: Choice) -> Result<Place
         clusters,
         shared,
     };
-    let packed = choice.otherwise == Otherwise::SpreadPacked;
     for &id in &needed {
         let op = code.op(id);
         let made = match *op {
             WordOp::Lookup { table, index } if !invariants[id.index()] => {
                 let place = places[table as usize];
-                placer.look_up(table, index, place, packed)
+                placer.look_up(table, index, place, choice.otherwise)
             }
             WordOp::Const(value) => placer.code.number(value),
             _ => {
@@ -235,7 +240,7 @@ struct Placer<'a> {
 const MOST_STEPS: usize = 4;
 
 impl Placer<'_> {
-    fn look_up(&mut self, table: u32, index: WordId, place: Place, packed: bool) -> WordId {
+    fn look_up(&mut self, table: u32, index: WordId, place: Place, otherwise: Otherwise) -> WordId {
         let new = self.new[&index];
         match place {
             Place::Scratchpad { base, lo } => {
@@ -248,7 +253,8 @@ impl Placer<'_> {
             }
             Place::StreamRegisters => self.code.add(WordOp::Indexed { table, index: new }),
             Place::Memory => self.code.add(WordOp::Gather { table, index: new }),
-            Place::Spread { base } => self.spread(index, base, packed),
+            Place::Spread { base } if otherwise == Otherwise::SpreadExchange => self.exchange(index, base),
+            Place::Spread { base } => self.spread(index, base, otherwise == Otherwise::SpreadPacked),
         }
     }
 
@@ -299,6 +305,60 @@ impl Placer<'_> {
             });
         }
         result.unwrap_or(new)
+    }
+
+    /// A look-up for which clusters exchange words.
+    fn exchange(&mut self, index: WordId, base: u32) -> WordId {
+        let clusters = self.clusters;
+        let log = clusters.trailing_zeros();
+        let (source, steps) = self.source(index);
+        let source = self.new[&source];
+        let own = self.code.add(WordOp::Cluster);
+        let mut found = Vec::with_capacity(clusters as usize);
+        for turn in 0..clusters {
+            let other = self.code.binary_with(Binary::Xor, own, turn);
+            let word = match turn {
+                0 => source,
+                _ => *self
+                    .words
+                    .entry((source, turn))
+                    .or_insert_with(|| self.code.add(WordOp::Permute { value: source, lane: other })),
+            };
+            let index = steps.iter().rev().fold(word, |word, &(op, by)| self.code.binary_with(op, word, by));
+            let row = shifted_right(&mut self.code, index, log);
+            let read = self.scratchpad(base, row);
+            found.push(match turn {
+                0 => read,
+                _ => self.code.add(WordOp::Permute { value: read, lane: other }),
+            });
+        }
+        // Bits of the turn are those in which the cluster that has the element differs from this one: bits of the index, where they
+        // lie in the word that it is cut out of. Those of all bytes of a word are found at once.
+        let mut low = index;
+        if let WordOp::Binary(Binary::And, a, b) = *self.from.op(low)
+            && self.from.constant(b).is_some_and(|mask| mask & (clusters - 1) == clusters - 1)
+        {
+            low = a;
+        }
+        let mut lo = 0;
+        if let WordOp::Binary(Binary::Shr, a, b) = *self.from.op(low)
+            && let Some(by) = self.from.constant(b).filter(|by| by + log <= BITS)
+        {
+            (low, lo) = (a, by);
+        }
+        let mut own_bits = self.code.binary_with(Binary::Shl, own, lo);
+        if lo % 8 == 0 && log <= 8 {
+            let two = self.code.binary_with(Binary::Shl, own, 8);
+            let two = self.code.binary(Binary::Or, own, two);
+            let four = self.code.binary_with(Binary::Shl, two, 16);
+            own_bits = self.code.binary(Binary::Or, two, four);
+        }
+        let turn = self.code.binary(Binary::Xor, self.new[&low], own_bits);
+        for bit in 0..log {
+            let differs = self.code.binary_with(Binary::And, turn, 1 << (lo + bit));
+            found = found.chunks(2).map(|pair| self.code.select(differs, pair[1], pair[0])).collect();
+        }
+        found[0]
     }
 
     /// The word that an index is a part of, and what makes the index of it, the last step first.

@@ -175,6 +175,15 @@ impl Beginning<'_> {
     }
 }
 
+/// What is carried into the first record, for each carried word of a code, in each cluster.
+pub(crate) fn firsts(code: &WordCode, machine: &Machine, body: &Loop, data: &Data, channels: bool) -> Vec<Vec<u32>> {
+    let clusters = *machine.clusters as usize;
+    let big_endian = code.inputs.iter().chain(&code.outputs).next().is_none_or(|stream| stream.big_endian);
+    let beginning = Beginning { body, code, data, clusters, big_endian, channels };
+    let first = |one: &crate::words::Carried| (0..clusters).map(|at| beginning.first(&one.first, at)).collect();
+    code.carried.iter().map(first).collect()
+}
+
 /// An operation as it runs.
 struct Running {
     op: usize,

@@ -5,7 +5,7 @@
 
 use crate::kernel::{Kernel, What, name_of};
 use crate::machine::Machine;
-use crate::place::Place;
+use crate::place::{Place, Placed};
 use crate::words::{Binary, First, Stream, WordCode, WordId, WordOp};
 use std::fmt::Write as _;
 
@@ -159,14 +159,14 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> String {
 }
 
 /// A stream program in the manner of StreamC: loads, the kernel, and stores of strips of so many records.
-pub fn program_text(name: &str, kernel: &Kernel, strip: u64, inputs: &[String], outputs: &[String]) -> String {
-    let code = &kernel.placed.code;
+pub fn program_text(name: &str, placed: &Placed, strip: u64, inputs: &[String], outputs: &[String]) -> String {
+    let code = &placed.code;
     let port = |ports: &[String], stream: &Stream| {
         ports.get(stream.port as usize).cloned().unwrap_or_else(|| format!("port{}", stream.port))
     };
     let mut text = String::from("// Strips are loaded and stored while the kernel runs on others.\n");
     let mut tables: Vec<String> = Vec::new();
-    for (table, place) in code.tables.iter().zip(&kernel.placed.places) {
+    for (table, place) in code.tables.iter().zip(&placed.places) {
         let line = match place {
             Place::Scratchpad { .. } | Place::Spread { .. } => format!("    load_scratchpad({});", table.name),
             Place::StreamRegisters => format!("    stream srf_{0} = load({0});", table.name),

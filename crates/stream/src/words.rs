@@ -529,6 +529,20 @@ impl WordCode {
                     return self.binary(Binary::Sra, moved, b);
                 }
             }
+            // Bits that are cut out at one place and go to another: one shift at most.
+            (Binary::Shl, Some(left)) if left < BITS => {
+                if let WordOp::Binary(Binary::And, x, mask) = *self.op(a)
+                    && let WordOp::Binary(Binary::Shr, x, right) = *self.op(x)
+                    && let (Some(mask), Some(right)) = (self.constant(mask), self.constant(right))
+                    && right < BITS
+                {
+                    let moved = match left >= right {
+                        true => self.binary_with(Binary::Shl, x, left - right),
+                        false => self.binary_with(Binary::Shr, x, right - left),
+                    };
+                    return self.binary_with(Binary::And, moved, mask << left);
+                }
+            }
             // A mask that the shift behind makes no difference to, or one behind another.
             (Binary::And, Some(mask)) => {
                 if let WordOp::Binary(inner, x, y) = *self.op(a)

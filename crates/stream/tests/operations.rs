@@ -15,6 +15,7 @@ use headrace_stream::choose::{Way, kernel_of, ways};
 use headrace_stream::kernel::{Kernel, Scheduling};
 use headrace_stream::legalize::is_chain;
 use headrace_stream::machine::Machine;
+use headrace_stream::place::Otherwise;
 use headrace_stream::reroll::rolled_of;
 use headrace_stream::simulate::{self, Data};
 use headrace_stream::trial::{tokens_of, trial, trial_of, words_of};
@@ -214,21 +215,67 @@ fn plain_kernels_have_the_same_values() {
     }
 }
 
-#[test]
-fn rounds_are_found_and_keep_the_values() {
+/// The ways of the loop with the most operations.
+fn ways_of(set: &str, operation: &str, machine: &Machine) -> Vec<Way> {
     let library = loading::library(&[]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let spec = library.operation(set, operation).expect("an operation");
+    let text = spec.variant(None).expect("a variant").network.to_string();
+    let mut session = Session::new();
+    let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text), &[]).expect("a network");
+    let samples = samples::plain_streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
+    let automaton = automaton_of(&network, &samples, &Limits::default()).expect("an automaton");
+    let loops = automaton.states.iter().flat_map(|state| &state.loops);
+    let body = loops.max_by_key(|one| one.body.graph.len()).expect("a loop");
+    ways(&body.body, machine, false).expect("ways")
+}
+
+#[test]
+fn what_microcode_has_no_room_for_has_rounds_as_a_loop() {
+    // Independent records, numbers that count, and chains.
+    for (set, operation, words) in [("rc5", "ecb-encrypt", 40), ("chacha20", "stream", 200), ("rc5", "cbc-encrypt", 40)]
+    {
+        let mut machine = machine("imagine");
+        machine.microcode_words.as_mut().expect("a limit").value = words;
+        let all = ways_of(set, operation, &machine);
+        let refused = kernel_of(&all, &machine, Scheduling::Modulo).map(|_| ()).expect_err("too long");
+        assert!(refused.to_string().contains("microcode"), "{refused}");
+        let (rolled, way) = rolled_of(&all, &machine).unwrap_or_else(|reason| panic!("{set} {operation}: {reason}"));
+        assert!(rolled.microcode_words() <= words, "{set} {operation}");
+        let run = |data: &Data| rolled.run(&machine, &way.form.body, data);
+        trial_of(&way.placed.code, &machine, &way.form.body, 4, 2, &run)
+            .unwrap_or_else(|problem| panic!("{set} {operation}: {problem}"));
+    }
+    // A round that is too long itself is refused, with numbers.
+    let mut machine = machine("imagine");
+    machine.microcode_words.as_mut().expect("a limit").value = 8;
+    let refused = rolled_of(&ways_of("rc5", "ecb-encrypt", &machine), &machine).map(|_| ()).expect_err("too long");
+    assert!(refused.to_string().contains("of which there are 8"), "{refused}");
+}
+
+#[test]
+fn tables_that_are_exchanged_and_shifts_that_are_multiplications_keep_the_values() {
+    let machine = machine("imagine");
+    let all = ways_of("blowfish", "ecb-encrypt", &machine);
+    let exchange = |way: &&Way| way.choice.otherwise == Otherwise::SpreadExchange && way.choice.whole == 0;
+    let broadcast = |way: &&Way| way.choice.otherwise == Otherwise::SpreadPacked && way.choice.whole == 0;
+    let [exchange, broadcast] = [all.iter().find(exchange), all.iter().find(broadcast)].map(|way| way.expect("a way"));
+    assert!(exchange.interval() < broadcast.interval());
+    let ways = ways_of("serpent128", "ecb-encrypt", &machine);
+    let multiplies = ways.iter().find(|way| way.multiplies).expect("multiplications");
+    assert!(10 * multiplies.interval() < 9 * ways.iter().find(|way| !way.multiplies).expect("none").interval());
+    for way in [exchange, multiplies] {
+        let (kernel, way) = kernel_of(std::slice::from_ref(way), &machine, Scheduling::Modulo).expect("a kernel");
+        assert_eq!(kernel.schedule.ii, kernel.res_mii);
+        trial(&kernel, &machine, &way.form.body, 4, 3).unwrap_or_else(|problem| panic!("{problem}"));
+    }
+}
+
+#[test]
+fn rounds_are_found_and_keep_the_values() {
     for (set, name, least) in [("rc5", "imagine", 12), ("blowfish", "imagine", 7), ("blowfish", "imagine-big-sp", 7)] {
         let machine = machine(name);
-        let spec = library.operation(set, "ecb-encrypt").expect("an operation");
-        let text = spec.variant(None).expect("a variant").network.to_string();
-        let mut session = Session::new();
-        let folders = Folders(vec![root.clone()]);
-        let network = elaborate(&mut session, &folders, &Top::Expression(text), &[]).expect("a network");
-        let samples = samples::plain_streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
-        let automaton = automaton_of(&network, &samples, &Limits::default()).expect("an automaton");
-        let body = automaton.states.iter().flat_map(|state| &state.loops).next().expect("a loop");
-        let all = ways(&body.body, &machine, false).expect("ways");
+        let all = ways_of(set, "ecb-encrypt", &machine);
         let (rolled, way) = rolled_of(&all, &machine).expect("rounds");
         assert!(rolled.rounds >= least, "{set} on {name}: {} rounds", rolled.rounds);
         let (plain, _) = kernel_of(&all, &machine, Scheduling::List).expect("a kernel");

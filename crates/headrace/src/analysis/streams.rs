@@ -8,7 +8,9 @@ use headrace_stream::choose::{Way, kernel_of, ways};
 use headrace_stream::kernel::{Kernel, Scheduling};
 use headrace_stream::legalize::{NoForm, is_chain};
 use headrace_stream::machine::Machine;
+use headrace_stream::place::{Place, Placed};
 use headrace_stream::program::Load;
+use headrace_stream::reroll::{Rolled, rolled_of};
 use headrace_stream::suits::{Change, Prediction, Verdict, by_the_papers_rule, changes, on_host, predict};
 use headrace_stream::text;
 use headrace_stream::words::Why;
@@ -65,18 +67,88 @@ fn loops_in(automaton: &Automaton) -> Loops {
 /// A loop as a kernel of a machine.
 pub struct View {
     /// The way that was taken, and the kernel.
-    pub kernel: Result<(Kernel, Way), NoForm>,
+    pub kernel: Result<(Made, Way), NoForm>,
     /// What the checking model says.
     pub prediction: Result<Prediction, NoForm>,
 }
 
-/// The view of a loop on a machine.
+/// The view of a loop on a machine. Where microcode has no room for a kernel, its rounds become a loop.
 pub fn view(body: &Loop, machine: &Machine) -> View {
     match ways(body, machine, false) {
         Ok(all) => {
-            View { prediction: Ok(predict(&all[0], machine)), kernel: kernel_of(&all, machine, Scheduling::Modulo) }
+            let prediction = Ok(predict(&all[0], machine));
+            let made = match kernel_of(&all, machine, Scheduling::Modulo) {
+                Ok((kernel, way)) => Ok((Made::Overlapped(Box::new(kernel)), way)),
+                Err(reason) => match rolled_of(&all, machine) {
+                    Ok((rolled, way)) => Ok((Made::Rolled(Box::new(rolled)), way.clone())),
+                    Err(other) => Err(NoForm::new(format!("{reason}; {other}"))),
+                },
+            };
+            View { prediction, kernel: made }
         }
         Err(reason) => View { kernel: Err(reason.clone()), prediction: Err(reason) },
+    }
+}
+
+/// A kernel, of either kind.
+pub enum Made {
+    /// The next iteration begins while others go on.
+    Overlapped(Box<Kernel>),
+    /// Rounds are an inner loop, one record after the other.
+    Rolled(Box<Rolled>),
+}
+
+impl Made {
+    /// The code that it was made of.
+    pub fn placed(&self) -> &Placed {
+        match self {
+            Made::Overlapped(kernel) => &kernel.placed,
+            Made::Rolled(rolled) => &rolled.placed,
+        }
+    }
+
+    /// Cycles from a record of a cluster to the next.
+    pub fn interval(&self) -> usize {
+        match self {
+            Made::Overlapped(kernel) => kernel.schedule.ii,
+            Made::Rolled(rolled) => rolled.interval(),
+        }
+    }
+
+    /// The kernels that it consists of, each with its name and how often it runs for a record.
+    pub fn phases(&self) -> Vec<(&'static str, usize, &Kernel)> {
+        match self {
+            Made::Overlapped(kernel) => vec![("", 1, kernel)],
+            Made::Rolled(rolled) => vec![
+                ("before rounds", 1, &rolled.before),
+                ("round", rolled.rounds, &rolled.round),
+                ("after rounds", 1, &rolled.after),
+            ],
+        }
+    }
+
+    /// Its stream program on so many records.
+    pub fn load(&self, records: u64) -> Load {
+        match self {
+            Made::Overlapped(kernel) => Load::of(kernel, records),
+            Made::Rolled(rolled) => rolled.load(records),
+        }
+    }
+
+    /// Registers in a cluster.
+    pub fn registers(&self) -> usize {
+        match self {
+            Made::Overlapped(kernel) => kernel.registers.words,
+            Made::Rolled(rolled) => rolled.registers(),
+        }
+    }
+
+    /// Words of microcode.
+    pub fn microcode_words(&self) -> usize {
+        match self {
+            Made::Overlapped(kernel) => kernel.microcode_words(),
+            Made::Rolled(rolled) => rolled.microcode_words(),
+        }
     }
 }
 
@@ -105,7 +177,7 @@ pub fn text(network: &Network, loops: &Loops, machine: &Machine, shown: Shown) -
             Err(reason) => {
                 let _ = writeln!(text, "  kernel {number}: none: {reason}");
             }
-            Ok((kernel, way)) => describe(&mut text, number, &kernel, &way, machine, &inputs, &outputs, shown),
+            Ok((made, way)) => describe(&mut text, number, &made, &way, machine, &inputs, &outputs, shown),
         }
         if let Ok(prediction) = prediction {
             let _ = writeln!(
@@ -125,14 +197,14 @@ pub fn text(network: &Network, loops: &Loops, machine: &Machine, shown: Shown) -
 fn describe(
     text: &mut String,
     number: usize,
-    kernel: &Kernel,
+    made: &Made,
     way: &Way,
     machine: &Machine,
     inputs: &[String],
     outputs: &[String],
     shown: Shown,
 ) {
-    let code = &kernel.placed.code;
+    let code = &made.placed().code;
     let _ = writeln!(text, "  kernel {number}, {}", way.form.name);
     let streams =
         code.inputs.iter().map(|one| (one, "in", inputs)).chain(code.outputs.iter().map(|one| (one, "out", outputs)));
@@ -154,10 +226,10 @@ fn describe(
             let _ = writeln!(text, "    carried: {} {what}", count(why));
         }
     }
-    for (table, place) in code.tables.iter().zip(&kernel.placed.places) {
+    for (table, place) in code.tables.iter().zip(&made.placed().places) {
         let _ = writeln!(text, "    table {}: {} elements of {} bits, {place}", table.name, table.length, table.bits);
     }
-    let load = Load::of(kernel, 0);
+    let load = made.load(0);
     let strip = load.strip(machine);
     let _ = writeln!(
         text,
@@ -165,9 +237,44 @@ fn describe(
         2 * strip * (load.words_in + load.words_out) + load.table_words,
         *machine.stream_registers.words
     );
+    if let Made::Rolled(rolled) = made {
+        let _ = writeln!(
+            text,
+            "    microcode has no room for it: {} rounds are a loop, records do not overlap; {} cycles a record",
+            rolled.rounds,
+            rolled.interval()
+        );
+    }
+    for (phase, _, kernel) in made.phases() {
+        let of = if phase.is_empty() { "an iteration".to_owned() } else { format!("phase `{phase}`") };
+        describe_phase(text, &of, kernel, machine);
+    }
+    if let Made::Rolled(rolled) = made {
+        let (registers, words) = (rolled.registers(), rolled.microcode_words());
+        let most = *machine.registers.words;
+        let _ = writeln!(text, "    all phases: {registers} registers of {most}, microcode {words} words");
+    }
+    let cycles = made.interval() as f64 / (f64::from(*machine.clusters) * way.bytes());
+    let _ = writeln!(text, "    {cycles:.3} cycles a byte of all clusters");
+    if shown.listing {
+        let _ = writeln!(
+            text,
+            "\n{}",
+            text::program_text(&format!("kernel{number}"), made.placed(), strip, inputs, outputs)
+        );
+        for (phase, _, kernel) in made.phases() {
+            let name = format!("kernel{number} {phase}").trim_end().replace(' ', "_");
+            let _ = writeln!(text, "{}", text::kernel_text(&name, kernel, machine, inputs, outputs));
+            let _ = writeln!(text, "{}", text::listing(kernel, machine));
+        }
+    }
+}
+
+fn describe_phase(text: &mut String, of: &str, kernel: &Kernel, machine: &Machine) {
     let units = machine.unit.keys().zip(kernel.work(machine.unit.len()));
     let units: Vec<String> = units.filter(|(_, work)| *work > 0).map(|(name, work)| format!("{work} {name}")).collect();
-    let _ = writeln!(text, "    operations of an iteration: {}", units.join(", "));
+    let units = if units.is_empty() { "none".to_owned() } else { units.join(", ") };
+    let _ = writeln!(text, "    operations of {of}: {units}");
     let _ = writeln!(
         text,
         "    interval {} cycles (units {}, recurrence {}), {} from the first operation to the last result",
@@ -191,14 +298,6 @@ fn describe(
     }
     if registers.conflicts > 0 {
         let _ = writeln!(text, "    {} results meet others at the port of a file", registers.conflicts);
-    }
-    let cycles = kernel.schedule.ii as f64 / (f64::from(*machine.clusters) * way.bytes());
-    let _ = writeln!(text, "    {cycles:.3} cycles a byte of all clusters");
-    if shown.listing {
-        let name = format!("kernel{number}");
-        let _ = writeln!(text, "\n{}", text::program_text(&name, kernel, strip, inputs, outputs));
-        let _ = writeln!(text, "{}", text::kernel_text(&name, kernel, machine, inputs, outputs));
-        let _ = writeln!(text, "{}", text::listing(kernel, machine));
     }
 }
 
@@ -310,34 +409,56 @@ pub fn json(network: &Network, loops: &Loops, machine: &Machine) -> Value {
     let (inputs, outputs) = ports(network);
     let of = |body: &Loop| match view(body, machine).kernel {
         Err(reason) => json!({ "no_kernel": reason.to_string() }),
-        Ok((kernel, way)) => {
-            let code = &kernel.placed.code;
+        Ok((made, way)) => {
+            let code = &made.placed().code;
             let stream = |one: &headrace_stream::words::Stream, names: &[String]| {
                 let port = names.get(one.port as usize);
                 json!({ "port": port, "tokens": one.tokens, "token_bits": one.token_bits, "words": one.words })
             };
-            let table = |(table, place): (&headrace_stream::words::TableUse, &headrace_stream::place::Place)| {
+            let table = |(table, place): (&headrace_stream::words::TableUse, &Place)| {
                 json!({
                     "name": table.name, "elements": table.length, "bits": table.bits, "place": place.to_string(),
                 })
             };
-            let tables = code.tables.iter().zip(&kernel.placed.places);
-            json!({
+            let phase = |(name, runs, kernel): &(&'static str, usize, &Kernel)| {
+                json!({
+                    "name": name,
+                    "runs": runs,
+                    "interval": kernel.schedule.ii,
+                    "res_mii": kernel.res_mii,
+                    "rec_mii": kernel.rec_mii,
+                    "length": kernel.length(),
+                    "max_live": kernel.max_live,
+                    "registers": kernel.registers.words,
+                    "microcode_words": kernel.microcode_words(),
+                })
+            };
+            let tables = code.tables.iter().zip(&made.placed().places);
+            let mut said = json!({
                 "form": way.form.name,
                 "inputs": code.inputs.iter().map(|one| stream(one, &inputs)).collect::<Vec<_>>(),
                 "outputs": code.outputs.iter().map(|one| stream(one, &outputs)).collect::<Vec<_>>(),
                 "channels": is_chain(&way.form.body),
                 "tables": tables.map(table).collect::<Vec<_>>(),
-                "strip_records": Load::of(&kernel, 0).strip(machine),
-                "interval": kernel.schedule.ii,
-                "res_mii": kernel.res_mii,
-                "rec_mii": kernel.rec_mii,
-                "length": kernel.length(),
-                "max_live": kernel.max_live,
-                "registers": kernel.registers.words,
-                "microcode_words": kernel.microcode_words(),
-                "cycles_per_byte": kernel.schedule.ii as f64 / (f64::from(*machine.clusters) * way.bytes()),
-            })
+                "strip_records": made.load(0).strip(machine),
+                "interval": made.interval(),
+                "registers": made.registers(),
+                "microcode_words": made.microcode_words(),
+                "cycles_per_byte": made.interval() as f64 / (f64::from(*machine.clusters) * way.bytes()),
+            });
+            match &made {
+                Made::Overlapped(kernel) => {
+                    said["res_mii"] = json!(kernel.res_mii);
+                    said["rec_mii"] = json!(kernel.rec_mii);
+                    said["length"] = json!(kernel.length());
+                    said["max_live"] = json!(kernel.max_live);
+                }
+                Made::Rolled(rolled) => {
+                    said["rounds"] = json!(rolled.rounds);
+                    said["phases"] = json!(made.phases().iter().map(phase).collect::<Vec<_>>());
+                }
+            }
+            said
         }
     };
     json!({ "platform": machine.name, "kernels": loops.loops.iter().map(of).collect::<Vec<_>>(), "no_kernel": loops.no_loop })

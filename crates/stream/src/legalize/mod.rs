@@ -25,7 +25,8 @@ use state::Place;
 pub struct NoForm(pub String);
 
 impl NoForm {
-    pub(crate) fn new(reason: impl Into<String>) -> NoForm {
+    /// For this reason, a sentence without a full stop.
+    pub fn new(reason: impl Into<String>) -> NoForm {
         NoForm(reason.into())
     }
 }

@@ -17,13 +17,32 @@ fn few(n: usize) -> Result<(), NotApplicable> {
 /// Where a byte of a register comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Byte {
-    Token { port: u32, at: i64 },
-    Element { object: ObjectId, at: usize },
-    Counter { counter: usize, at: u32 },
-    Invariant { node: NodeId, lo: u32 },
-    Register { node: NodeId, at: u32 },
+    Token {
+        port: u32,
+        at: i64,
+    },
+    Element {
+        object: ObjectId,
+        at: usize,
+    },
+    Counter {
+        counter: usize,
+        at: u32,
+    },
+    Invariant {
+        node: NodeId,
+        lo: u32,
+    },
+    Register {
+        node: NodeId,
+        at: u32,
+    },
     /// Bits of both operands, or of one of them: they may come from different registers, and be gates again.
-    Gate { gate: Gate, operands: [NodeId; 2], lo: u32 },
+    Gate {
+        gate: Gate,
+        operands: [NodeId; 2],
+        lo: u32,
+    },
 }
 
 /// What combines two bytes bit by bit, and gives zeros of zeros.

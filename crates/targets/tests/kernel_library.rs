@@ -450,6 +450,14 @@ fn sources(emission: &Emission) -> String {
     sources.map(|source| String::from_utf8_lossy(source)).collect()
 }
 
+/// Functions of headers that are tuned otherwise would not be inlined.
+#[test]
+fn compilers_are_told_what_to_tune_for_before_there_is_a_function() {
+    let code = code_of("sha512", "hash");
+    let before = code.split("#include").next().unwrap_or_default();
+    assert!(before.contains("defined(__AVX512F__)\n#pragma GCC target(\"tune=generic\")\n#endif\n"), "{before}");
+}
+
 /// On some machines they take hundreds of cycles each while upper halves of registers are in use.
 #[test]
 fn instructions_from_before_avx_come_after_the_upper_halves_of_registers_are_cleared() {

@@ -77,10 +77,9 @@ const QUIET: &str = "\
 
 /// Where a command line allows AVX-512, gcc 12 with its tuning for AMD's Zen keeps words that have no general register in
 /// vector registers: moving them there and back makes SHA-512 three times as slow. It has to come before all functions, or
-/// those of headers, with another tuning, would not be inlined; and once only, where several files are compiled as one.
+/// those of headers, with another tuning, would not be inlined.
 const TUNING: &str = "\
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__AVX512F__) && !defined(HR_TUNED)
-#define HR_TUNED
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__AVX512F__)
 #pragma GCC target(\"tune=generic\")
 #endif
 

@@ -114,7 +114,9 @@ impl Region {
         let all = match sequence {
             Sequence::Computed => self.graph.reachable(roots),
             Sequence::Asked => as_asked(&self.graph, &roots, |id| {
-                of_output.get(&id).map_or_else(|| self.graph.op(id).operands().to_vec(), |at| chosen[*at].3.inputs.clone())
+                of_output
+                    .get(&id)
+                    .map_or_else(|| self.graph.op(id).operands().to_vec(), |at| chosen[*at].3.inputs.clone())
             }),
         };
         for id in all {

@@ -1,9 +1,9 @@
 //! Don't-care assignment: what signals of a process are where nobody looks at them.
 //!
 //! Data of a port counts only while it is valid, and a variable that no cycle needs from the one before only behind its assignment. Zero
-//! in all other cases would be a gate for each bit, and another value for whoever shares logic. So such a signal has one of the values
-//! that it is given anyway, if that depends on nothing that the process changes; where it is the only one, it is the signal's in all
-//! cases, and its assignment goes.
+//! in all other cases would be a gate for each bit. Where such a signal has one value in all of the process, and this depends on nothing
+//! that the process changes, it has it always. Where a port's data are the same in all of a state, or in one branch of a choice, they are so
+//! in all of that, and not only where tokens and room are there: what is chosen by is as little as can be.
 
 use headrace_rtl::{Expr, ExprKind, SignalId, Stmt, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A constant part of a signal: its lowest bit and its width; `None` where it is computed.
 type Part = Option<(u32, u32)>;
 
-/// Statements that give signals of `free` a value in front of `blocks`; others than these are zero there. Signals of `changed` have different
-/// values at different places of the process. What is in front no longer stands in the blocks.
+/// Statements that give signals of `free`, which have so many bits, a value in front of `blocks`; others than these are zero there. Signals of
+/// `changed` have different values at different places of the process. What is in front no longer stands in the blocks.
 pub(crate) fn hoisted(
     free: &BTreeMap<SignalId, u32>,
     mut changed: BTreeSet<SignalId>,
@@ -45,15 +45,40 @@ pub(crate) fn hoisted(
     for block in blocks.iter_mut() {
         *block = without(std::mem::take(block), &is_done);
     }
-    // Of several values the first.
-    for signal in free.keys().filter(|signal| !is_done.contains(signal)) {
-        let whole = given.get(signal).into_iter().flatten().filter(|(target, _)| target.part.is_none());
-        let mut stable = whole.filter(|(_, value)| is_stable(value, &changed) && !is_constant(value));
-        if let Some((target, value)) = stable.next() {
-            found.push((*signal, vec![Stmt::Assign(target.clone(), value.clone())]));
-        }
+    // What somebody reads may have had another value before.
+    let mut read = BTreeSet::new();
+    blocks.iter().for_each(|block| read_in(block, &mut read));
+    let is_left = |signal: &&SignalId| !is_done.contains(*signal) && !read.contains(*signal);
+    let left: BTreeSet<SignalId> = free.keys().filter(is_left).copied().collect();
+    for block in blocks.iter_mut() {
+        *block = raised(std::mem::take(block), &left, &changed);
     }
     found
+}
+
+/// A block in front of which signals have the value that they have in it, where that is only one.
+fn raised(block: Vec<Stmt>, signals: &BTreeSet<SignalId>, changed: &BTreeSet<SignalId>) -> Vec<Stmt> {
+    let mut given: BTreeMap<SignalId, Vec<(Target, Expr)>> = BTreeMap::new();
+    collect(&block, &mut given);
+    let only = |signal: &SignalId| {
+        let all = given.get(signal)?;
+        let (target, value) = all.first()?;
+        let is_one = target.part.is_none() && all.iter().all(|other| other.1 == *value && other.0 == *target);
+        (is_one && is_stable(value, changed)).then(|| Stmt::Assign(target.clone(), value.clone()))
+    };
+    let front: Vec<(SignalId, Stmt)> = signals.iter().filter_map(|signal| Some((*signal, only(signal)?))).collect();
+    let here: BTreeSet<SignalId> = front.iter().map(|(signal, _)| *signal).collect();
+    let rest: BTreeSet<SignalId> = signals.difference(&here).copied().collect();
+    let deeper = |block: Vec<Stmt>| raised(block, &rest, changed);
+    let inner = without(block, &here).into_iter().map(|statement| match statement {
+        Stmt::If(condition, yes, no) => Stmt::If(condition, deeper(yes), deeper(no)),
+        Stmt::Case(value, arms, other) => {
+            let arms = arms.into_iter().map(|(bits, arm)| (bits, deeper(arm))).collect();
+            Stmt::Case(value, arms, deeper(other))
+        }
+        statement => statement,
+    });
+    front.into_iter().map(|(_, statement)| statement).chain(inner).collect()
 }
 
 /// All assignments, by signal.
@@ -63,6 +88,18 @@ fn collect(block: &[Stmt], given: &mut BTreeMap<SignalId, Vec<(Target, Expr)>>) 
             given.entry(target.signal).or_default().push((target.clone(), value.clone()));
         }
         statement.blocks().into_iter().for_each(|block| collect(block, given));
+    }
+}
+
+/// All signals that are read.
+fn read_in(block: &[Stmt], read: &mut BTreeSet<SignalId>) {
+    for statement in block {
+        for expression in statement.exprs() {
+            expression.signals(&mut |signal| {
+                read.insert(signal);
+            });
+        }
+        statement.blocks().into_iter().for_each(|block| read_in(block, read));
     }
 }
 
@@ -100,10 +137,6 @@ fn is_stable(value: &Expr, changed: &BTreeSet<SignalId>) -> bool {
     let mut is_stable = true;
     value.signals(&mut |signal| is_stable &= !changed.contains(&signal));
     is_stable
-}
-
-fn is_constant(value: &Expr) -> bool {
-    matches!(value.kind, ExprKind::Constant(_))
 }
 
 /// A block without assignments to these signals, and without choices of nothing.
@@ -157,13 +190,29 @@ mod tests {
         let free = [2, 3, 4].map(|number| (SignalId(number), 8)).into();
         let found = hoisted(&free, ids(&[2, 3, 4, 5]), &mut blocks);
         let signals: Vec<u32> = found.iter().map(|(signal, _)| signal.0).collect();
-        assert_eq!(signals, [2, 3, 4]);
+        assert_eq!(signals, [2, 3]);
         assert_eq!(found[0].1, [assign(2, signal(1))]);
         assert_eq!(found[1].1.len(), 2);
-        // The output has two values, and the first of them where nobody looks.
-        assert_eq!(found[2].1, [assign(4, signal(2))]);
         let rest = Stmt::If(condition, vec![assign(4, signal(2)), assign(5, signal(1))], vec![assign(4, signal(3))]);
         assert_eq!(blocks, [vec![rest]]);
+    }
+
+    #[test]
+    fn values_are_chosen_by_no_more_than_what_tells_them_apart() {
+        // Signal 2 is an output, 3 the next value of a register.
+        let [state, there, room] = [0, 1, 2].map(|bit| signal(0).slice(bit, 1));
+        let fires = |value: u32| {
+            let inner = vec![assign(2, signal(value)), assign(3, signal(value))];
+            vec![Stmt::If(there.clone(), vec![Stmt::If(room.clone(), inner, vec![])], vec![])]
+        };
+        let mut blocks = vec![vec![Stmt::If(state.clone(), fires(1), fires(4))]];
+        assert_eq!(hoisted(&[(SignalId(2), 8)].into(), ids(&[2, 3]), &mut blocks), []);
+        let chosen = |value: u32| {
+            let inner = vec![assign(3, signal(value))];
+            let fires = Stmt::If(there.clone(), vec![Stmt::If(room.clone(), inner, vec![])], vec![]);
+            vec![assign(2, signal(value)), fires]
+        };
+        assert_eq!(blocks, [vec![Stmt::If(state, chosen(1), chosen(4))]]);
     }
 
     #[test]

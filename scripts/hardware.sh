@@ -1,9 +1,9 @@
 #!/bin/sh
-# Measures generated cores beside those of bench/rtl, which were written by hand: scripts/hardware.sh HEADRACE SEEDS FILE.json [CORE]...
-# The core xls is what Google XLS makes of bench/xls; it needs a PYTHON with xls-python, and an iverilog that counts its cycles.
-# Both of a pair go through one run, with the same passes and seeds. What was measured before is kept in FILE.json, and steps whose
-# input is the same are not done again. The cores aes-gcm and ascon-aead have the ports of the LWC hardware API and both directions; a
-# seed of ours takes long.
+# Measures generated cores beside those of bench/rtl, which were written by hand: scripts/hardware.sh HEADRACE SEEDS FILE.json
+# [CORE]... The core xls is what Google XLS makes of bench/xls; it needs a PYTHON with xls-python, and an iverilog that counts its
+# cycles. Both of a pair go through one run, with the same passes and seeds. What was measured before is kept in FILE.json, and
+# steps whose input is the same are not done again. The cores aes-gcm and ascon-aead have the ports of the LWC hardware API and both
+# directions; a seed of ours takes long.
 set -eu
 
 headrace=$1 seeds=$2 results=$3
@@ -36,8 +36,8 @@ aead() {
     done
 }
 
-# Clock cycles of a block of 16 bytes: by how much longer the longest message takes than the shortest one, of those that are decrypted
-# behind another one that is, since a message in the other direction may go along with it. FOLDER.
+# Clock cycles of a block of 16 bytes: by how much longer the longest message takes than the shortest one, of those that are
+# decrypted behind another one that is, since a message in the other direction may go along with it. FOLDER.
 per_block() {
     awk '
         FNR == 1 { file++ }

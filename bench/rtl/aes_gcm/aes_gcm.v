@@ -1,11 +1,12 @@
-// AES-128-GCM (SP 800-38D) with nonces of 12 bytes, both directions, as one writes it by hand: what is compared with what is generated
-// from ctl.aead.gcm. Ports are those of `headrace build aes128-gcm --shape lwc`: the LWC hardware API, with words of 32 bits.
+// AES-128-GCM (SP 800-38D) with nonces of 12 bytes, both directions, as one writes it by hand: what is compared with what is
+// generated from ctl.aead.gcm. Ports are those of `headrace build aes128-gcm --shape lwc`: the LWC hardware API, with words of 32
+// bits.
 //
-// Initiation interval: 10 clock cycles a block of 16 bytes, those of the rounds of AES. The multiplier of GHASH takes 13 bits in a clock
-// cycle, and thus no longer than the cipher; key stream of the next block is made while this one comes in.
+// Initiation interval: 10 clock cycles a block of 16 bytes, those of the rounds of AES. The multiplier of GHASH takes 13 bits in a
+// clock cycle, and thus no longer than the cipher; key stream of the next block is made while this one comes in.
 //
-// Plaintext goes out before the tag is compared; the status decides. Segments that are not the last of their string are multiples of 16
-// bytes.
+// Plaintext goes out before the tag is compared; the status decides. Segments that are not the last of their string are multiples
+// of 16 bytes.
 
 `default_nettype none
 
@@ -148,8 +149,8 @@ module aes_gcm (
   endgenerate
   wire [127:0] text = (block ^ swapped(stream_q)) & mask;
 
-  // A digit of the factor, of 13 bits from the highest powers of x on, which are in the lowest bits: the product so far times x^13, and
-  // the subkey times the digit; then once modulo x^128 + x^7 + x^2 + x + 1.
+  // A digit of the factor, of 13 bits from the highest powers of x on, which are in the lowest bits: the product so far times x^13,
+  // and the subkey times the digit; then once modulo x^128 + x^7 + x^2 + x + 1.
   reg  [140:0] product;
   reg  [127:0] reduced;
   integer n;

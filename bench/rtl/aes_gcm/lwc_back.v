@@ -1,5 +1,5 @@
-// The output of the LWC hardware API (GMU, version 1.2, words of 32 bits), as one writes it by hand: up to four words at once go in and
-// leave one in a clock cycle.
+// The output of the LWC hardware API (GMU, version 1.2, words of 32 bits), as one writes it by hand: up to four words at once go in
+// and leave one in a clock cycle.
 
 `default_nettype none
 

@@ -1,8 +1,8 @@
-// The inputs of the LWC hardware API (GMU, version 1.2, words of 32 bits) as blocks of up to 16 bytes, as one writes it by hand: nonces,
-// associated data, texts and tags come one after the other through one register.
+// The inputs of the LWC hardware API (GMU, version 1.2, words of 32 bits) as blocks of up to 16 bytes, as one writes it by hand:
+// nonces, associated data, texts and tags come one after the other through one register.
 //
-// A word moves in a clock cycle; a block is valid in the cycle after its last word. Segments that are not the last of their string are
-// multiples of 16 bytes.
+// A word moves in a clock cycle; a block is valid in the cycle after its last word. Segments that are not the last of their string
+// are multiples of 16 bytes.
 
 `default_nettype none
 

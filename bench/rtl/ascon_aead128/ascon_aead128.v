@@ -1,12 +1,12 @@
-// Ascon-AEAD128 (SP 800-232, section 4), both directions, a round a clock cycle, as one writes it by hand: what is compared with what is
-// generated from ctl.aead.ascon. Ports are those of `headrace build ascon-aead128 --shape lwc`: the LWC hardware API, with words of 32
-// bits.
+// Ascon-AEAD128 (SP 800-232, section 4), both directions, a round a clock cycle, as one writes it by hand: what is compared with
+// what is generated from ctl.aead.ascon. Ports are those of `headrace build ascon-aead128 --shape lwc`: the LWC hardware API, with
+// words of 32 bits.
 //
-// Initiation interval: 8 clock cycles a block of 16 bytes. A block enters the state in the first of its rounds, while the next one comes
-// in word by word and the one before goes out.
+// Initiation interval: 8 clock cycles a block of 16 bytes. A block enters the state in the first of its rounds, while the next one
+// comes in word by word and the one before goes out.
 //
-// Plaintext goes out before the tag is compared; the status decides. Segments that are not the last of their string are multiples of 16
-// bytes.
+// Plaintext goes out before the tag is compared; the status decides. Segments that are not the last of their string are multiples
+// of 16 bytes.
 
 `default_nettype none
 

@@ -1,9 +1,9 @@
 //! Don't-care assignment: what signals of a process are where nobody looks at them.
 //!
-//! Data of a port counts only while it is valid, and a variable that no cycle needs from the one before only behind its assignment. Zero
-//! in all other cases would be a gate for each bit. Where such a signal has one value in all of the process, and this depends on nothing
-//! that the process changes, it has it always. Where a port's data are the same in all of a state, or in one branch of a choice, they are so
-//! in all of that, and not only where tokens and room are there: what is chosen by is as little as can be.
+//! Data of a port counts only while it is valid, and a variable that no cycle needs from the one before only behind its assignment.
+//! Zero in all other cases would be a gate for each bit. Where such a signal has one value in all of the process, and this depends
+//! on nothing that the process changes, it has it always. Where a port's data are the same in all of a state, or in one branch of a
+//! choice, they are so in all of that, and not only where tokens and room are there: what is chosen by is as little as can be.
 
 use headrace_rtl::{Expr, ExprKind, SignalId, Stmt, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A constant part of a signal: its lowest bit and its width; `None` where it is computed.
 type Part = Option<(u32, u32)>;
 
-/// Statements that give signals of `free`, which have so many bits, a value in front of `blocks`; others than these are zero there. Signals of
-/// `changed` have different values at different places of the process. What is in front no longer stands in the blocks.
+/// Statements that give signals of `free`, which have so many bits, a value in front of `blocks`; others than these are zero there.
+/// Signals of `changed` have different values at different places of the process. What is in front no longer stands in the blocks.
 pub(crate) fn hoisted(
     free: &BTreeMap<SignalId, u32>,
     mut changed: BTreeSet<SignalId>,

@@ -97,8 +97,8 @@ pub fn design(network: &Network, options: &Options) -> Result<Option<Design>, St
     Ok(Some(again))
 }
 
-/// Compares what the hardware of a random network shows, simulated with stalls, with what the interpreter shows. Gives the number of its
-/// actors; nothing where hardware lacks something.
+/// Compares what the hardware of a random network shows, simulated with stalls, with what the interpreter shows. Gives the number
+/// of its actors; nothing where hardware lacks something.
 ///
 /// # Errors
 ///

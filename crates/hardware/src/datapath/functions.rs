@@ -1,10 +1,11 @@
 //! Technology mapping ahead of folding: bitwise functions that differ from round to round become one look-up table that a number
 //! chooses from. Rounds that differ only in the formulas of their S-boxes on words are alike then, and one operator does them all.
 //!
-//! Words on which formulas work bit by bit are S-boxes side by side, one for each bit. Such formulas are found as in a mapper for FPGAs,
-//! by cuts of few inputs (Cong and Ding, "FlowMap", 1994; Mishchenko, Chatterjee and Brayton, "Improvements to technology mapping for
-//! LUT-based FPGAs", 2007): a cone is all that is computed of the same few words and nothing else. Cones of as many inputs and outputs are
-//! functions of one table, whose index is the number of the function, a constant of the round, and a bit of each word.
+//! Words on which formulas work bit by bit are S-boxes side by side, one for each bit. Such formulas are found as in a mapper for
+//! FPGAs, by cuts of few inputs (Cong and Ding, "FlowMap", 1994; Mishchenko, Chatterjee and Brayton, "Improvements to technology
+//! mapping for LUT-based FPGAs", 2007): a cone is all that is computed of the same few words and nothing else. Cones of as many
+//! inputs and outputs are functions of one table, whose index is the number of the function, a constant of the round, and a bit of
+//! each word.
 
 use super::region::{Region, Task};
 use headrace_kernel::{Graph, NodeId, Op, Table, TableId};

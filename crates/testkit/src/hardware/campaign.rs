@@ -1,5 +1,5 @@
-//! A resumable campaign of differential tests: random networks as hardware against the interpreter, until so many actors were compared.
-//! What was compared is written to a file in lines of JSON, and a later run goes on behind it.
+//! A resumable campaign of differential tests: random networks as hardware against the interpreter, until so many actors were
+//! compared. What was compared is written to a file in lines of JSON, and a later run goes on behind it.
 //!
 //! The results are of the compiler that wrote them: for another one, begin another file.
 

@@ -287,6 +287,8 @@ fn hand_written_cores_pass_the_benches_of_ours() {
         (&["aes128", "--operation", "encrypt"][..], "encrypt/", "AesEncrypt", "aes_encrypt"),
         (&["des", "--operation", "encrypt"], "encrypt/", "DesEncrypt", "des_encrypt"),
         (&["ctl.hash.sha2.Sha2Compression(WORD_BITS = 32)"], "", "Sha2Compression", "sha256_compression"),
+        (&["aes128-gcm", "--shape", "lwc"], "", "LWC", "aes_gcm"),
+        (&["ascon-aead128", "--shape", "lwc"], "", "LWC", "ascon_aead128"),
     ] {
         let project = folder.path().join(core);
         let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));

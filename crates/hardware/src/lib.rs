@@ -34,6 +34,7 @@
 //! | `actor` | ports, windows, selection, the module |
 //! | `states` | steps to states of a state machine |
 //! | `registers` | which variables must outlive a cycle |
+//! | `defaults` | values of signals where nobody looks at them |
 //! | `fifo`, `link`, `sizes` | connections: FIFOs, those between bursts of different sizes, and how much they must hold |
 //! | `feedback` | which connections have no latency |
 //! | `datapath`, `regions` | networks as datapaths; inner networks that become some |
@@ -44,6 +45,7 @@ mod actor;
 mod call;
 mod code;
 mod datapath;
+mod defaults;
 mod depth;
 mod feedback;
 mod fifo;

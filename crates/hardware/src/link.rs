@@ -52,8 +52,9 @@ impl Link {
         m
     }
 
-    /// Places of tokens in the window: whole beats of them.
-    fn places(&self) -> u32 {
+    /// Places of tokens in the window: whole beats of them. All are taken before a beat waits: what has no place as a whole goes there
+    /// token by token.
+    pub(crate) fn places(&self) -> u32 {
         self.shown().max(self.beat).next_multiple_of(self.beat)
     }
 

@@ -131,8 +131,10 @@ impl Joint {
                 Joint::Fifo(width * lanes, depth, is_direct)
             }
             Beat::Elastic { lanes, least, taken } => {
-                let depth = tokens.div_ceil(*least).max(2).next_power_of_two();
-                Joint::Link(Link { width, beat: *lanes, taken: taken.clone(), depth, is_direct })
+                let link = Link { width, beat: *lanes, taken: taken.clone(), depth: 2, is_direct };
+                // A beat waits only where the window is full.
+                let waiting = tokens.saturating_sub(u64::from(link.places())).div_ceil(*least);
+                Joint::Link(Link { depth: waiting.max(2).next_power_of_two(), ..link })
             }
         }
     }

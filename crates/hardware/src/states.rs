@@ -404,7 +404,7 @@ fn finish(
         code.module.add_register(&base, Bits::new(width, first as u64))
     });
     let next = state.map(|(_, next)| next);
-    let states: Vec<Vec<Stmt>> =
+    let mut states: Vec<Vec<Stmt>> =
         states.into_iter().enumerate().map(|(own, block)| settle(block, own, next, width)).collect();
     let mut early = BTreeSet::new();
     states.iter().for_each(|block| read_early(block, &mut early));
@@ -412,6 +412,8 @@ fn finish(
     early.extend(ports.inputs.iter().filter_map(|port| port.window.as_ref()).flat_map(|one| [one.tokens, one.count]));
     early.extend(code.memories.iter().map(|memory| memory.read_address));
     early.extend(machine.fsm);
+    let given = in_front(code, ports, &early, next, &machine.epilogue, &mut states);
+    let is_given = |signal: SignalId| given.iter().any(|(other, _)| *other == signal);
     let mut body = Vec::new();
     if let Some((register, next)) = state {
         body.push(Stmt::assign(next, code.get(register)));
@@ -420,7 +422,7 @@ fn finish(
     for (variable, base) in std::mem::take(&mut code.variables) {
         if !early.contains(&variable) {
             let width = code.module.signal(variable).width;
-            body.push(Stmt::assign(variable, Expr::number(width, 0)));
+            body.extend((!is_given(variable)).then(|| Stmt::assign(variable, Expr::number(width, 0))));
             continue;
         }
         let width = code.module.signal(variable).width;
@@ -434,7 +436,7 @@ fn finish(
     for memory in std::mem::take(&mut code.memories) {
         for signal in [memory.write_enable, memory.write_address, memory.write_data] {
             let width = code.module.signal(signal).width;
-            body.push(Stmt::assign(signal, Expr::number(width, 0)));
+            body.extend((!is_given(signal)).then(|| Stmt::assign(signal, Expr::number(width, 0))));
         }
         let address = addresses.get(&memory.read_address).copied().unwrap_or(memory.read_address);
         code.module.memories.push(Memory {
@@ -461,9 +463,10 @@ fn finish(
     for port in &ports.outputs {
         for signal in [Some(port.data), Some(port.valid), port.count].into_iter().flatten() {
             let width = code.module.signal(signal).width;
-            body.push(Stmt::assign(signal, Expr::number(width, 0)));
+            body.extend((!is_given(signal)).then(|| Stmt::assign(signal, Expr::number(width, 0))));
         }
     }
+    body.extend(given.into_iter().flat_map(|(_, statements)| statements));
     match state {
         None => body.extend(states.into_iter().flatten()),
         Some((register, _)) => {
@@ -474,6 +477,36 @@ fn finish(
     body.extend(machine.epilogue.iter().cloned());
     let name = code.names.fresh("control");
     code.module.processes.push(Process { name, body });
+}
+
+/// What stands in front of the states instead of zeros: values of signals at which nobody looks where no state gives them one.
+fn in_front(
+    code: &Code<'_>,
+    ports: &Ports,
+    early: &BTreeSet<SignalId>,
+    next: Option<SignalId>,
+    epilogue: &[Stmt],
+    states: &mut [Vec<Stmt>],
+) -> Vec<(SignalId, Vec<Stmt>)> {
+    let variables = code.variables.iter().map(|(variable, _)| *variable);
+    let mut free: Vec<SignalId> = variables.clone().filter(|variable| !early.contains(variable)).collect();
+    free.extend(code.memories.iter().flat_map(|memory| [memory.write_address, memory.write_data]));
+    free.extend(ports.outputs.iter().flat_map(|port| [Some(port.data), port.count]).flatten());
+    let mut late = BTreeSet::new();
+    epilogue.iter().for_each(|statement| assigned(statement, &mut late));
+    free.retain(|signal| !late.contains(signal));
+    let mut changed: BTreeSet<SignalId> = variables.chain(next).chain(late).collect();
+    states.iter().flatten().for_each(|statement| assigned(statement, &mut changed));
+    let free = free.into_iter().map(|signal| (signal, code.module.signal(signal).width)).collect();
+    crate::defaults::hoisted(&free, changed, states)
+}
+
+/// The signals that a statement assigns to.
+fn assigned(statement: &Stmt, signals: &mut BTreeSet<SignalId>) {
+    if let Stmt::Assign(target, _) = statement {
+        signals.insert(target.signal);
+    }
+    statement.blocks().into_iter().flatten().for_each(|inner| assigned(inner, signals));
 }
 
 /// Names for the values of the state registers.

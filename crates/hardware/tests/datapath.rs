@@ -205,6 +205,12 @@ fn a_feistel_network_takes_a_cycle_a_round() {
 }
 
 #[test]
+fn rounds_that_differ_in_their_formulas_take_a_cycle_each() {
+    let inputs = bursts(16, 16, &[2, 1, 2]);
+    assert_eq!(cycles_per_block("ctl.block.serpent.SerpentEncrypt(KEY_BYTES = 16)", &inputs), 32);
+}
+
+#[test]
 fn a_ring_of_as_many_rounds_as_a_token_says_takes_a_cycle_for_each() {
     let inputs = vec![vec![24, 24, 12], some(75, 3, 64)];
     assert_eq!(cycles_per_block("ctl.parts.keccak.KeccakP()", &inputs), 12);

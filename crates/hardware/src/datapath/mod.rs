@@ -16,6 +16,7 @@
 //! | `chain` | tasks that follow each other without waiting as one |
 //! | `elements`, `minimize` | elements that are always the same, states in which the same may happen |
 //! | `rematerialize` | values that are computed again instead of kept |
+//! | `functions` | bitwise functions that differ from round to round, as one table |
 //! | `reassociate` | sums in the order in which their terms come |
 //! | `runs` | where values repeat, iteration after iteration |
 //! | `estimate` | logic and levels of values, on the fabric of an FPGA |
@@ -36,6 +37,7 @@ mod control;
 mod decide;
 mod elements;
 mod estimate;
+mod functions;
 mod minimize;
 mod overlap;
 mod pipeline;
@@ -52,6 +54,7 @@ mod values;
 use crate::Options;
 use crate::network::ModuleNames;
 use estimate::{registers, weight};
+use functions::Sequence;
 use headrace_ir::Network;
 use headrace_kernel::NodeId;
 use headrace_rtl::{Design, Module};
@@ -198,14 +201,26 @@ pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Stri
 
 /// The region as it is smallest, with a plan for each of its tasks.
 fn planned(region: Region, unrolled: u32) -> (Region, Vec<Plan>) {
-    let plans = |region: &mut Region| plans_of(region, unrolled);
-    let mut kept = region;
-    let again = kept.rematerialized();
-    let with_kept = plans(&mut kept);
-    let Some(mut again) = again else { return (kept, with_kept) };
-    let with_again = plans(&mut again);
-    let all = |region: &Region, plans: &[Plan]| area(region, plans) + registers(region.held_bits());
-    if all(&again, &with_again) <= all(&kept, &with_kept) { (again, with_again) } else { (kept, with_kept) }
+    let mut forms = vec![region];
+    forms.extend(forms[0].rematerialized());
+    let size = |(region, plans): &(Region, Vec<Plan>)| area(region, plans) + registers(region.held_bits());
+    let with_plans = |mut region: Region| {
+        let plans = plans_of(&mut region, unrolled);
+        (region, plans)
+    };
+    // Rounds that are done one after the other by the same operators have to be alike; those that stand one behind the other may differ.
+    let alike = |(region, plans): (Region, Vec<Plan>)| {
+        let tasks = if unrolled > 0 { 0..region.tasks.len() } else { 0..0 };
+        let all = tasks.flat_map(|task| Sequence::ALL.map(|sequence| (task, sequence)));
+        all.fold((region, plans), |best, (task, sequence)| {
+            let other = best.0.with_function_tables(task, sequence).map(with_plans);
+            other.filter(|other| size(other) < size(&best)).unwrap_or(best)
+        })
+    };
+    let mut all = forms.into_iter().map(|form| alike(with_plans(form)));
+    let first = all.next().unwrap_or_default();
+    // Of equally small ones the last.
+    all.fold(first, |best, other| if size(&other) <= size(&best) { other } else { best })
 }
 
 /// The region with its sums in another order, where its rounds are shorter then.

@@ -117,7 +117,8 @@ impl Plan {
                     // A little is not worth what is only alike.
                     let is_part = run != run.whole();
                     let is_better = |plan: &Plan| if is_part { 10 * plan.area < 9 * most } else { plan.area < most };
-                    if let Some(plan) = plan.filter(is_better) {
+                    let is_as_long = |plan: &Plan| kept.is_empty() || plan.last <= best.last + 1;
+                    if let Some(plan) = plan.filter(|plan| is_better(plan) && is_as_long(plan)) {
                         found = Some((run, plan));
                     }
                 }

@@ -13,7 +13,7 @@ use headrace_testkit::differential::supervise;
 use headrace_testkit::generate::{Cuts, Knobs, generate};
 use headrace_testkit::printed::{self, campaign, names};
 use headrace_testkit::taint;
-use headrace_testkit::{mapped, peers};
+use headrace_testkit::{hardware, mapped, peers};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,6 +54,11 @@ usage: headrace-testkit COMMAND
     --into FILE            a document that gets a table of all results there are, between its marks
     --random N             as many random networks against the interpreter, in the place of the library
     --seed S               of the first one (default 0)
+  hardware [OPTIONS]       random networks as hardware, in the simulator of designs with stalls, against the interpreter
+    --actors N             until so many actors were compared (default 1000)
+    --seed S               of the first network (default 0)
+    --seconds S            begins no further ones after so long
+    --results FILE         where it is kept what was compared; a later run goes on behind it
   mapped [OPTIONS]         random networks on an array of small processors, simulated, against the interpreter
     --cases N              networks that can be mapped (default 10000)
     --rtl                  as soft cores and as state machines in RTL, the former cycle by cycle
@@ -105,6 +110,7 @@ fn main() -> ExitCode {
         ["ir", rest @ ..] => Options::parse(rest).and_then(|options| options.ir()),
         ["automata", rest @ ..] => automata(rest),
         ["sanitize", rest @ ..] => Options::parse(rest).and_then(|options| options.sanitized().differential()),
+        ["hardware", rest @ ..] => in_hardware(rest),
         ["mapped", rest @ ..] => on_an_array(rest),
         ["names", "--on", targets] => names_on(targets),
         ["names", "--write", dir] => write_names(Path::new(dir)),
@@ -175,6 +181,26 @@ fn automata(words: &[&str]) -> Result<ExitCode, String> {
     };
     let thread = std::thread::Builder::new().stack_size(1 << 29).spawn(compare).map_err(|error| error.to_string())?;
     thread.join().map_err(|_| "the comparison ended by itself".to_owned())?
+}
+
+/// Random networks as hardware.
+fn in_hardware(words: &[&str]) -> Result<ExitCode, String> {
+    let mut campaign = hardware::campaign::Campaign { actors: 1000, seed: 0, time: None, results: None };
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        match word {
+            "--actors" => campaign.actors = number(value()?)?,
+            "--seed" => campaign.seed = number(value()?)?,
+            "--seconds" => campaign.time = Some(time(value()?, 1.0)?),
+            "--results" => campaign.results = Some(absolute(value()?)?),
+            _ => return Err(format!("unknown option {word}\n{USAGE}")),
+        }
+    }
+    let summary = hardware::campaign::campaign(&campaign, &mut |line| println!("{line}"))?;
+    println!("{summary}");
+    let enough = campaign.time.is_some() || summary.actors >= campaign.actors;
+    Ok(if summary.passed() && enough { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Random networks on an array; one after the other, as each takes milliseconds.

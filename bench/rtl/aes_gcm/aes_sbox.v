@@ -1,0 +1,1 @@
+../aes_encrypt/aes_sbox.v

@@ -1,0 +1,1 @@
+../aes_gcm/lwc_back.v

@@ -1,5 +1,6 @@
 // Plays pdi.txt and sdi.txt, holds what comes out to do.txt, and do_last to its status words.
-// +seed=N chooses when ports wait, +stall=PERCENT how often; +cycles=1 says how long each message took.
+// +seed=N chooses when ports wait, +stall=PERCENT how often; +cycles=1 says how long each message took, from its instruction to its
+// status, for which each waits for the one before.
 
 module LWC_tb;
   localparam MOST = WORDS;
@@ -7,7 +8,8 @@ module LWC_tb;
 
   reg clk = 0;
   reg rst = 1;
-  reg [31:0] pdi [0:MOST-1];
+  // With an instruction that begins a message marked in front.
+  reg [32:0] pdi [0:MOST-1];
   reg [31:0] sdi [0:MOST-1];
   // With a status word marked in front.
   reg [32:0] expected [0:MOST-1];
@@ -22,9 +24,9 @@ module LWC_tb;
   integer stall, seed, told, file, char;
   reg [31:0] random;
   reg go;
-  reg there, status;
+  reg there, status, instruction, waits;
   reg [31:0] word;
-  integer passed = 0, failed = 0, cycles = 0, begun = 0, idle = 0, resting = 0;
+  integer passed = 0, failed = 0, cycles = 0, begun = 0, entered = 0, idle = 0, resting = 0;
   reg wrong = 0;
 
   LWC dut (
@@ -44,6 +46,7 @@ module LWC_tb;
       while (char != EOF && !there) begin
         if (char >= "A" && char <= "Z") begin
           status = char == "S";
+          instruction = char == "I";
           word = 0;
           while (char != "=") char = $fgetc(file);
           while (char != "\n" && char != EOF) begin
@@ -78,7 +81,7 @@ module LWC_tb;
     random = seed * 32'd747796405 + 32'd2891336453;
     open("kat/pdi.txt");
     while (there) begin
-      pdi[pdi_end] = word;
+      pdi[pdi_end] = {instruction && (word[31:28] == 4'h2 || word[31:28] == 4'h3 || word[31:28] == 4'h8), word};
       pdi_end = pdi_end + 1;
       next_word;
     end
@@ -116,12 +119,17 @@ module LWC_tb;
       idle = idle + 1;
       if (pdi_valid && pdi_ready) begin
         idle = 0;
+        if (pdi[pdi_at][32]) begin
+          entered = entered + 1;
+          begun = cycles;
+        end
         pdi_at = pdi_at + 1;
       end
       if (!pdi_valid || pdi_ready) begin
         draw;
-        pdi_valid <= go && pdi_at < pdi_end;
-        if (pdi_at < pdi_end) pdi_data <= pdi[pdi_at];
+        waits = told != 0 && pdi_at < pdi_end && pdi[pdi_at][32] && entered != passed + failed;
+        pdi_valid <= go && pdi_at < pdi_end && !waits;
+        if (pdi_at < pdi_end) pdi_data <= pdi[pdi_at][31:0];
       end
       if (sdi_valid && sdi_ready) begin
         idle = 0;
@@ -147,7 +155,6 @@ module LWC_tb;
           if (expected[expected_at][32]) begin
             if (wrong) failed = failed + 1; else passed = passed + 1;
             if (told != 0) $display("message %0d: %0d cycles", passed + failed, cycles - begun);
-            begun = cycles;
             wrong = 0;
           end
           expected_at = expected_at + 1;

@@ -217,6 +217,7 @@ arguments. A platform or a mapping that comes with the program is named without 
   headrace synth aes128 rtl/aes_round.v --operation encrypt --device ecp5,xc7-estimate --json aes.json
   headrace synth rtl/my_core --top my_core --clock clk --bits 128 --cycles 10
   headrace synth rtl/my_core --like aes128 --operation encrypt      its cycles, in the bench that ours has
+  headrace synth aes128-gcm --shape lwc --cycles-only               a core with the LWC hardware API: its cycles a block
   headrace synth --install                                          Yosys and nextpnr from PyPI, for this user
 
 NETWORK is what `build` takes; a folder has Verilog in it or in its folder rtl. Everything goes through the same passes, wrapper and
@@ -870,6 +871,15 @@ pub struct SynthArgs {
     /// How networks become hardware.
     #[command(flatten)]
     pub hardware: HardwareArgs,
+    /// What a core has at its ports: `lwc` makes one core of a parameter set, whose messages are measured in both directions
+    #[arg(long, value_enum, default_value = "stream")]
+    pub shape: ShapeName,
+    /// Figures of others beside ours: a file such as bench/caesar.toml, which says how long blocks are, too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub study: Option<PathBuf>,
+    /// Only measure cycles, for which nothing is synthesised; --keep writes Verilog and its bench
+    #[arg(long, conflicts_with = "simulate")]
+    pub cycles_only: bool,
     /// Make a module of each actor and a FIFO of each connection
     #[arg(long)]
     pub unfused: bool,

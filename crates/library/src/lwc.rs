@@ -204,12 +204,19 @@ pub struct Script {
     messages: usize,
     /// and the key of the last one.
     key: Vec<u8>,
+    /// Keys come where they are others, and never again.
+    keeps_keys: bool,
 }
 
 impl Script {
     /// How many messages there are.
     pub fn messages(&self) -> usize {
         self.messages
+    }
+
+    /// Keys come only where they are others than before from now on: messages of the same form take the same time.
+    pub fn keep_keys(&mut self) {
+        self.keeps_keys = true;
     }
 
     /// The files by their names. `head` says what made them.
@@ -249,7 +256,7 @@ impl Script {
     /// The key, where it is another one than before, or may be left out but this time is not, and the instruction.
     fn begin(&mut self, instruction: u32, name: &str, message: &Sealed<'_>) {
         self.comment(instruction, &format!("op={name}, AD={}, data={}", message.ad.len(), message.plaintext.len()));
-        if self.key != message.key || self.messages.is_multiple_of(3) {
+        if self.key != message.key || !self.keeps_keys && self.messages.is_multiple_of(3) {
             word(&mut self.sdi, "INS", LOAD_KEY << 28);
             segment(&mut self.sdi, KEY, END_OF_INPUT | END_OF_TYPE | LAST, message.key);
             word(&mut self.pdi, "INS", ACTIVATE_KEY << 28);

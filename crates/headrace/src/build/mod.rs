@@ -10,6 +10,7 @@ mod partitions;
 pub mod recording;
 
 pub use array::{Cores, OnArray};
+pub use lwc::LwcCore;
 pub use names::{is_of_library, sets_of};
 
 use crate::engines::c_compiler;

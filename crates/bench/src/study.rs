@@ -27,7 +27,7 @@ pub struct StudiedCore {
     /// Bytes of a block of text.
     pub block_bytes: u64,
     /// Words of the ports, in bits.
-    pub word_bits: u64,
+    pub word_bits: u32,
     /// What the study says.
     #[serde(flatten)]
     pub published: Published,

@@ -566,6 +566,9 @@ pub struct BuildArgs {
     /// In hardware: what a core has at its ports
     #[arg(long, value_enum, default_value = "stream")]
     pub shape: ShapeName,
+    /// In hardware: bits of a word of public data of `--shape lwc`, whole bytes, 32 to 256; keys come in words of 32
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(32..=256))]
+    pub word_bits: u32,
     /// In hardware: put the network on an array of small processors, as this mapping says; see `map`. With a file in XCF and
     /// target c: what becomes circuits in Verilog, and what programs that work with them
     #[arg(long, value_name = "FILE")]
@@ -874,6 +877,9 @@ pub struct SynthArgs {
     /// What a core has at its ports: `lwc` makes one core of a parameter set, whose messages are measured in both directions
     #[arg(long, value_enum, default_value = "stream")]
     pub shape: ShapeName,
+    /// Bits of a word of public data of `--shape lwc`, whole bytes, 32 to 256 [default: those of the study, else 32]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=256))]
+    pub word_bits: Option<u32>,
     /// Figures of others beside ours: a file such as bench/caesar.toml, which says how long blocks are, too
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub study: Option<PathBuf>,

@@ -15,6 +15,7 @@
 //! | `region` | the automaton as states and tasks; what is refused |
 //! | `chain` | tasks that follow each other without waiting as one |
 //! | `elements`, `minimize` | elements that are always the same, states in which the same may happen |
+//! | `products` | products with constants that are wires |
 //! | `rematerialize` | values that are computed again instead of kept |
 //! | `reassociate` | sums in the order in which their terms come |
 //! | `runs` | where values repeat, iteration after iteration |
@@ -40,6 +41,7 @@ mod minimize;
 mod overlap;
 mod pipeline;
 mod plan;
+mod products;
 mod reassociate;
 mod region;
 mod rematerialize;
@@ -84,7 +86,7 @@ impl Unit {
     ///
     /// Why it is none, or not worth it, as a sentence without a full stop.
     pub(crate) fn of(network: &Network, options: &Options, is_fed_back: bool) -> Result<Self, String> {
-        let region = Region::of(network)?.without_dead_stores();
+        let region = Region::of(network)?.without_dead_stores().with_products_as_wires();
         if region.tasks.is_empty() {
             return Err("nothing in it ever fires".to_owned());
         }

@@ -19,7 +19,7 @@ const LIMITS: Limits = Limits {
     firings: 5_000,
     values: 12,
     // Whatever a task does must be straight.
-    unrolling: Unrolling { iterations: 300, operations: 40_000 },
+    unrolling: Unrolling { iterations: 300, operations: 160_000 },
 };
 
 /// What may happen in a state.

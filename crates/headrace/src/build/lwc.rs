@@ -16,6 +16,9 @@ use headrace_targets::project::{Files, KnownAnswer};
 /// Known answers in the bench of a project, at most: each makes several messages, and simulators are slow.
 const MOST_ANSWERS: usize = 48;
 
+/// The same where messages are added by which cycles are measured.
+const MOST_ANSWERS_MEASURED: usize = 12;
+
 /// Blocks of messages by which it is measured what a block takes.
 const BLOCKS: [u64; 4] = [1, 5, 9, 17];
 
@@ -45,7 +48,7 @@ impl Workspace {
     }
 
     /// The same, with messages of whole blocks of so many bytes at the end of its bench, by which it can be measured what a block takes:
-    /// encrypted, decrypted, or hashed. What must come of them, the interpreter says.
+    /// encrypted, decrypted, or hashed. What must come of them, the interpreter says. Known answers are fewer then.
     ///
     /// # Errors
     ///
@@ -65,6 +68,11 @@ impl Workspace {
                 sets.join(", ")
             )));
         };
+        if build.word_bits != 32 && build.target.name != "verilog" {
+            let what =
+                format!("--word-bits: cores of target {} have words of 32 bits; verilog has others", build.target.name);
+            return Err(Error::usage(what));
+        }
         let of_lwc = build.target.of_lwc.ok_or_else(|| {
             Error::usage(format!("--shape lwc: target {} makes no hardware; verilog and vhdl do", build.target.name))
         })?;
@@ -87,10 +95,13 @@ impl Workspace {
             variants.push(variant.network.clone());
             offered.push((spec.clone(), self.network(&variant.network.to_string(), &[])?));
         }
-        let network = core.network(&variants).ok_or_else(|| Error::wrong(format!("`{set}` has no network")))?;
+        let network =
+            core.network(&variants, build.word_bits).ok_or_else(|| Error::wrong(format!("`{set}` has no network")))?;
         let network = self.network(&network.to_string(), &[])?;
         let answers = self.answers_for(library, &offered, build)?;
-        let mut script = script(&core, &answers).map_err(|why| Error::usage(format!("--shape lwc: {why}")))?;
+        let most = if block_bytes.is_some() { MOST_ANSWERS_MEASURED } else { MOST_ANSWERS };
+        let mut script = script(&core, &answers, most, build.word_bits)
+            .map_err(|why| Error::usage(format!("--shape lwc: {why}")))?;
         let measured = match (block_bytes, offered.first()) {
             (Some(bytes), Some((_, network))) => measured(&core, network, bytes, &mut script),
             _ => Vec::new(),
@@ -123,6 +134,9 @@ fn measured(core: &Core<'_>, network: &Network, block_bytes: u64, script: &mut S
             message.set(Role::Key, some(sizes.key));
             message.set(Role::Nonce, some(sizes.nonce));
             message.set(Role::Ad, Vec::new());
+            if sizes.secret > 0 {
+                message.set(Role::SecretNonce, some(sizes.secret));
+            }
         }
         interpreted_answer(0, spec, network, &message)
     };
@@ -155,8 +169,13 @@ fn measured(core: &Core<'_>, network: &Network, block_bytes: u64, script: &mut S
 
 /// Messages of known answers: those of an authenticated cipher are encrypted, decrypted, and decrypted with a tag that is not theirs,
 /// in which one bit is wrong, another one each time.
-fn script(core: &Core<'_>, answers: &[KnownAnswer]) -> std::result::Result<Script, String> {
-    let mut script = Script::default();
+fn script(
+    core: &Core<'_>,
+    answers: &[KnownAnswer],
+    most: usize,
+    word_bits: u32,
+) -> std::result::Result<Script, String> {
+    let mut script = Script::of_words(word_bits);
     match core {
         Core::Aead { sizes, .. } => {
             let mut all: Vec<Sealed<'_>> = answers.iter().filter_map(sealed).collect();
@@ -166,11 +185,15 @@ fn script(core: &Core<'_>, answers: &[KnownAnswer]) -> std::result::Result<Scrip
                 );
             }
             let [key, nonce, tag] = [sizes.key, sizes.nonce, sizes.tag].map(|size| size as usize);
-            all.retain(|one| one.key.len() == key && one.nonce.len() == nonce && one.tag.len() == tag);
+            let has_tag = |one: &Sealed<'_>| one.tag.len() == tag || one.tag.is_empty() && sizes.may_have_no_tag;
+            all.retain(|one| one.key.len() == key && one.nonce.len() == nonce && has_tag(one));
             all.retain(|one| one.ad.len().max(one.plaintext.len()) <= MAX_SEGMENT_BYTES);
-            for (number, message) in spread(&all).enumerate() {
+            for (number, message) in spread(&all, most).enumerate() {
                 script.encrypt(message);
                 script.decrypt(message, message.tag);
+                if message.tag.is_empty() {
+                    continue;
+                }
                 let mut forged = message.tag.to_vec();
                 let bit = number * 13 % (8 * tag);
                 forged[bit / 8] ^= 1 << (bit % 8);
@@ -183,15 +206,15 @@ fn script(core: &Core<'_>, answers: &[KnownAnswer]) -> std::result::Result<Scrip
                 .filter_map(|answer| Some((string(answer, Role::Input)?, made(answer, Role::Output)?)))
                 .filter(|(message, _)| message.len() <= MAX_SEGMENT_BYTES)
                 .collect();
-            spread(&all).for_each(|(message, digest)| script.hash(message, digest));
+            spread(&all, most).for_each(|(message, digest)| script.hash(message, digest));
         }
     }
     Ok(script)
 }
 
 /// Some of many, from the first to the last.
-fn spread<T>(all: &[T]) -> impl Iterator<Item = &T> {
-    let n = all.len().min(MOST_ANSWERS);
+fn spread<T>(all: &[T], most: usize) -> impl Iterator<Item = &T> {
+    let n = all.len().min(most);
     (0..n).map(move |at| &all[at * all.len() / n])
 }
 
@@ -209,6 +232,7 @@ fn sealed(answer: &KnownAnswer) -> Option<Sealed<'_>> {
     Some(Sealed {
         key: string(answer, Role::Key)?,
         nonce: string(answer, Role::Nonce)?,
+        secret: string(answer, Role::SecretNonce).zip(made(answer, Role::SecretNonceOut)),
         ad: string(answer, Role::Ad)?,
         plaintext: string(answer, Role::Input)?,
         ciphertext: made(answer, Role::Output)?,

@@ -81,6 +81,8 @@ pub struct Build {
     pub hardware: headrace_hardware::Options,
     /// What hardware has at its ports.
     pub shape: Shape,
+    /// Bits of a word of public data, of shape [`Shape::Lwc`]; keys come in words of 32.
+    pub word_bits: u32,
     /// An array of small processors that the network is put on, in hardware.
     pub mapping: Option<OnArray>,
     /// A mapping in XCF, which says what of a network becomes circuits that the rest, in C, works with.
@@ -122,6 +124,7 @@ impl Build {
             tune: false,
             hardware: headrace_hardware::Options::default(),
             shape: Shape::default(),
+            word_bits: 32,
             mapping: None,
             partitions: None,
             left_out: LeftOut::default(),
@@ -186,6 +189,14 @@ impl Build {
             let what = hardware.join(" ");
             return Err(Error::usage(format!("{what}: target {} makes no hardware; verilog and vhdl do", target.name)));
         }
+        if self.word_bits != 32 && self.shape != Shape::Lwc {
+            return Err(Error::usage(
+                "--word-bits: only cores with the LWC hardware API (--shape lwc) have such words",
+            ));
+        }
+        if !(4..=32).contains(&(self.word_bits / 8)) || self.word_bits % 8 != 0 {
+            return Err(Error::usage("--word-bits: words have whole bytes, 32 to 256 bits"));
+        }
         if self.shape == Shape::Axi && target.name != "verilog" {
             return Err(Error::usage(format!("--shape axi: target {} has no such cores; verilog does", target.name)));
         }
@@ -199,6 +210,7 @@ impl Build {
     fn shape_words(&self) -> Option<String> {
         match self.shape {
             Shape::Stream => None,
+            Shape::Lwc if self.word_bits != 32 => Some(format!("--shape lwc --word-bits {}", self.word_bits)),
             Shape::Lwc => Some("--shape lwc".to_owned()),
             Shape::Axi => Some("--shape axi".to_owned()),
         }

@@ -261,6 +261,7 @@ fn command(arguments: &SynthArgs) -> String {
     option("like", arguments.like.clone());
     words.extend(hardware_words(&arguments.hardware.options()));
     words.extend((arguments.shape == ShapeName::Lwc).then(|| "--shape lwc".to_owned()));
+    words.extend(arguments.word_bits.map(|bits| format!("--word-bits {bits}")));
     words.extend(arguments.study.iter().map(|path| format!("--study {}", quoted(&path.display().to_string()))));
     words.extend(arguments.cycles_only.then(|| "--cycles-only".to_owned()));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));

@@ -230,7 +230,10 @@ fn of_lwc(
         let mut specs = library.operations().iter().filter(|spec| spec.set == set);
         let usual = specs.clone().find_map(block_bytes).unwrap_or(USUAL_BLOCK);
         let bytes = studied.map_or(usual, |studied| studied.block_bytes);
-        let build = Build { operations: arguments.operations.clone(), ..build_of(arguments, set, Some(""))? };
+        let word_bits = arguments.word_bits.or(studied.map(|studied| studied.word_bits)).unwrap_or(32);
+        let operations = arguments.operations.clone();
+        let build = Build { operations, word_bits, ..build_of(arguments, set, Some(""))? };
+        build.check()?;
         let title = specs.next().map_or_else(String::new, |spec| format!("{}, {set}", spec.title));
         let core = context.workspace.lwc_core(library, &[set], &title, &build, Some(bytes), &|_, _| {});
         let core = context.told(core)?;

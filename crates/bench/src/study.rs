@@ -24,6 +24,9 @@ pub struct Study {
 pub struct StudiedCore {
     /// The parameter set that does the same.
     pub set: String,
+    /// The way of writing it that is compared, where it is not the first one of its manifest.
+    #[serde(default)]
+    pub variant: Option<String>,
     /// Bytes of a block of text.
     pub block_bytes: u64,
     /// Words of the ports, in bits.
@@ -88,7 +91,7 @@ pub fn table(cores: &[&Core]) -> String {
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-            core.primitive,
+            [core.primitive.as_str(), core.variant.as_str()].join(" ").trim_end(),
             published.name,
             cycles.map_or_else(none, |cycles| figure(cycles.block_bits as f64)),
             cycles.map_or_else(none, |cycles| plain(cycles.per_block)),

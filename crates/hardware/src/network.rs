@@ -179,7 +179,7 @@ fn wiring(network: &Network, instance: InstanceId, beats: &[Beat]) -> Wiring {
 }
 
 /// Most bits that are transferred at once.
-const MAX_BEAT_BITS: u64 = 1024;
+const MAX_BEAT_BITS: u64 = 2048;
 
 /// What moves at once at the ends of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]

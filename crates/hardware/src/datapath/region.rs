@@ -299,6 +299,16 @@ impl Region {
         Ok(())
     }
 
+    /// Whether a task, which takes no tokens and gives none, may come again right behind itself.
+    pub(crate) fn is_round(&self, task: usize) -> bool {
+        let Task { consumes, produces, .. } = &self.tasks[task];
+        consumes.iter().chain(produces).all(|n| *n == 0)
+            && self.states.iter().any(|(tree, _)| {
+                let targets = tree.leaves().into_iter().filter(|leaf| leaf.0 == task).map(|leaf| leaf.1);
+                targets.into_iter().any(|target| self.states[target].0.leaves().iter().any(|leaf| leaf.0 == task))
+            })
+    }
+
     /// Whether no token decides that a task is done: no port is waited for on the way to it, and no condition looks at one.
     pub(crate) fn is_blind(&self, task: usize) -> bool {
         self.states.iter().all(|(tree, _)| self.is_blind_in(tree, task))

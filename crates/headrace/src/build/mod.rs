@@ -50,6 +50,9 @@ const LWC_FIFO_TOKENS: u32 = 16;
 /// as a block cipher then.
 const LWC_LOOP_LEVELS: u32 = 36;
 
+/// Iterations of a loop that such cores have side by side, and assignments in all of them: blocks of some have 168 bytes.
+const LWC_UNROLLED: (u32, usize) = (256, 4096);
+
 /// What is built. Errors call its fields as the options of `headrace build`, which have their names.
 #[derive(Clone, Debug)]
 pub struct Build {
@@ -263,10 +266,11 @@ impl Build {
             false => None,
         };
         let usual = Options::default();
-        let (mut fifo_tokens, mut loop_levels) = (self.fifo_tokens, self.hardware.loop_levels);
+        let (mut fifo_tokens, mut hardware) = (self.fifo_tokens, self.hardware);
         if self.shape == Shape::Lwc {
             fifo_tokens = if fifo_tokens == DEFAULT_FIFO_TOKENS { LWC_FIFO_TOKENS } else { fifo_tokens };
-            loop_levels = if loop_levels == 0 { LWC_LOOP_LEVELS } else { loop_levels };
+            hardware.loop_levels = if hardware.loop_levels == 0 { LWC_LOOP_LEVELS } else { hardware.loop_levels };
+            (hardware.unrolled_iterations, hardware.unrolled_steps) = LWC_UNROLLED;
         }
         Ok(Options {
             command: self.command(),
@@ -279,7 +283,7 @@ impl Build {
                 small: self.small.then(|| Arc::new(Interpreted) as Arc<dyn Fills>),
                 ..usual.c
             },
-            hardware: headrace_hardware::Options { loop_levels, ..self.hardware },
+            hardware,
             axi: self.shape == Shape::Axi,
             prefix: usual.prefix,
             automata: usual.automata,

@@ -232,7 +232,8 @@ fn of_lwc(
         let bytes = studied.map_or(usual, |studied| studied.block_bytes);
         let word_bits = arguments.word_bits.or(studied.map(|studied| studied.word_bits)).unwrap_or(32);
         let operations = arguments.operations.clone();
-        let build = Build { operations, word_bits, ..build_of(arguments, set, Some(""))? };
+        let variant = arguments.variant.clone().or_else(|| studied?.variant.clone());
+        let build = Build { operations, word_bits, variant: variant.clone(), ..build_of(arguments, set, Some(""))? };
         build.check()?;
         let title = specs.next().map_or_else(String::new, |spec| format!("{}, {set}", spec.title));
         let core = context.workspace.lwc_core(library, &[set], &title, &build, Some(bytes), &|_, _| {});
@@ -241,7 +242,7 @@ fn of_lwc(
         sources.push(Source {
             primitive: set.to_owned(),
             operation: "lwc".into(),
-            variant: joined(arguments.variant.iter().cloned().chain(folding(arguments)).collect()),
+            variant: joined(variant.into_iter().chain(folding(arguments)).collect()),
             implementation: "headrace".into(),
             published: studied.map(|studied| studied.published.clone()),
             made_by: build.command(),

@@ -229,14 +229,15 @@ fn tweaked_bursts(block: usize, blocks: &[u64]) -> Streams {
 
 #[test]
 fn rounds_with_images_of_bits_and_constants_before_them_are_found() {
-    // Products that are wires; constants that were added bit by bit, of which that of the first round is 0.
-    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcEncrypt()", &tweaked_bursts(16, &[1, 2, 3])), 10);
-    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcDecrypt()", &tweaked_bursts(16, &[1, 2, 3])), 10);
+    // Products that are wires; constants that were added bit by bit, of which that of the first round is 0. A tweakey comes before the
+    // first step and behind the last one; the inverse needs the last one's tweak first.
+    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcEncrypt()", &tweaked_bursts(16, &[1, 2, 3])), 11);
+    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcDecrypt()", &tweaked_bursts(16, &[1, 2, 3])), 12);
 }
 
 #[test]
 fn a_long_key_schedule_is_beside_its_rounds() {
-    assert_eq!(cycles_per_block("ctl.block.joltik_bc.JoltikBcEncrypt()", &tweaked_bursts(8, &[1, 2, 3])), 32);
+    assert_eq!(cycles_per_block("ctl.block.joltik_bc.JoltikBcEncrypt()", &tweaked_bursts(8, &[1, 2, 3])), 33);
 }
 
 #[test]

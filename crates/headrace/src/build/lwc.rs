@@ -89,6 +89,11 @@ impl Workspace {
                 if listed.is_empty() { "none" } else { &listed }
             ))
         })?;
+        if build.word_bits != 32 && matches!(core, Core::Hash { .. }) {
+            return Err(Error::usage(format!(
+                "--word-bits: `{set}` is a hash function, whose cores have words of 32 bits"
+            )));
+        }
         let (mut offered, mut variants) = (Vec::new(), Vec::new());
         for spec in core.operations() {
             let variant = spec.variant(build.variant.as_deref()).ok_or_else(|| no_such_variant(spec))?;

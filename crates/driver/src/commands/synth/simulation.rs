@@ -104,8 +104,8 @@ impl TestBench {
         })
     }
 
-    /// The bench of a core with the LWC hardware API, whose messages are these: their numbers from 0 on, whether they are decrypted, and
-    /// their blocks.
+    /// The bench of a core with the LWC hardware API, whose messages are these: their numbers from 0 on, whether they are
+    /// decrypted, and their blocks.
     pub(super) fn of_lwc(files: &Files, measured: &[(usize, bool, u64)], block_bits: u64) -> Option<Self> {
         let mut bench = Self::of_project(files, "", Vec::new(), block_bits)?;
         // That bench counts from 1 on.

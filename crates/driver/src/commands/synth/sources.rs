@@ -90,6 +90,12 @@ impl Source {
 /// Everything that is named on the command line, in its order.
 pub(super) fn all(context: &mut Context, arguments: &SynthArgs) -> Outcome<Vec<Source>> {
     let library = context.library()?;
+    if arguments.shape == ShapeName::Axi {
+        return Err(Error::usage("--shape axi: cores are measured with streams or with the LWC hardware API"));
+    }
+    if arguments.shape != ShapeName::Lwc && (arguments.study.is_some() || arguments.word_bits.is_some()) {
+        return Err(Error::usage("--study, --word-bits: they are about cores with the LWC hardware API (--shape lwc)"));
+    }
     let study = arguments.study.as_deref().map(study).transpose()?;
     let mut sources = Vec::new();
     for name in &arguments.cores {

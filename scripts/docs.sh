@@ -20,6 +20,7 @@ if ls bench/results/*.json >/dev/null 2>&1; then
         case $result in
         # Hardware has a document of its own, and so have simulated machines.
         */hardware.json) "$headrace" bench --table "$result" --into docs/hardware.md ;;
+        */caesar-hardware.json) "$headrace" bench --table "$result" --into docs/authenticated-hardware.md ;;
         */array.json) "$headrace" bench --table "$result" --into docs/array.md ;;
         */stream.json) "$headrace" bench --table "$result" --into docs/stream-processors.md ;;
         *) set -- "$@" --table "$result" ;;

@@ -4,13 +4,13 @@
 module LWC (
   input  wire        clk,
   input  wire        rst,
-  input  wire [31:0] pdi_data,
+  input  wire [WORD_TOP:0] pdi_data,
   input  wire        pdi_valid,
   output wire        pdi_ready,
   input  wire [31:0] sdi_data,
   input  wire        sdi_valid,
   output wire        sdi_ready,
-  output wire [31:0] do_data,
+  output wire [WORD_TOP:0] do_data,
   output wire        do_valid,
   input  wire        do_ready,
   output wire        do_last

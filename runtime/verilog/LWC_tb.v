@@ -1,30 +1,35 @@
 // Plays pdi.txt and sdi.txt, holds what comes out to do.txt, and do_last to its status words.
-// +seed=N chooses when ports wait, +stall=PERCENT how often; +cycles=1 says how long each message took.
+// +seed=N chooses when ports wait, +stall=PERCENT how often; +cycles=1 says how long each message took, from its instruction to its
+// status, for which each waits for the one before.
 
 module LWC_tb;
   localparam MOST = WORDS;
   localparam EOF = -1;
+  // Bits of a word of public data; instructions and headers are in its upper 32 bits.
+  localparam W = WORD_BITS_OF_CORE;
 
   reg clk = 0;
   reg rst = 1;
-  reg [31:0] pdi [0:MOST-1];
+  // With an instruction that begins a message marked in front.
+  reg [W:0] pdi [0:MOST-1];
   reg [31:0] sdi [0:MOST-1];
   // With a status word marked in front.
-  reg [32:0] expected [0:MOST-1];
+  reg [W:0] expected [0:MOST-1];
   integer pdi_end = 0, sdi_end = 0, expected_end = 0;
   integer pdi_at = 0, sdi_at = 0, expected_at = 0;
 
-  reg [31:0] pdi_data = 0, sdi_data = 0;
+  reg [W-1:0] pdi_data = 0;
+  reg [31:0] sdi_data = 0;
   reg pdi_valid = 0, sdi_valid = 0, do_ready = 0;
   wire pdi_ready, sdi_ready, do_valid, do_last;
-  wire [31:0] do_data;
+  wire [W-1:0] do_data;
 
   integer stall, seed, told, file, char;
   reg [31:0] random;
   reg go;
-  reg there, status;
-  reg [31:0] word;
-  integer passed = 0, failed = 0, cycles = 0, begun = 0, idle = 0, resting = 0;
+  reg there, status, instruction, waits;
+  reg [W-1:0] word;
+  integer passed = 0, failed = 0, cycles = 0, begun = 0, entered = 0, idle = 0, resting = 0;
   reg wrong = 0;
 
   LWC dut (
@@ -44,11 +49,12 @@ module LWC_tb;
       while (char != EOF && !there) begin
         if (char >= "A" && char <= "Z") begin
           status = char == "S";
+          instruction = char == "I";
           word = 0;
           while (char != "=") char = $fgetc(file);
           while (char != "\n" && char != EOF) begin
-            if (char >= "0" && char <= "9") word = {word[27:0], char[3:0]};
-            if (char >= "A" && char <= "F") word = {word[27:0], char[3:0] + 4'd9};
+            if (char >= "0" && char <= "9") word = {word[W-5:0], char[3:0]};
+            if (char >= "A" && char <= "F") word = {word[W-5:0], char[3:0] + 4'd9};
             char = $fgetc(file);
           end
           there = 1;
@@ -78,14 +84,14 @@ module LWC_tb;
     random = seed * 32'd747796405 + 32'd2891336453;
     open("kat/pdi.txt");
     while (there) begin
-      pdi[pdi_end] = word;
+      pdi[pdi_end] = {instruction && (word[W-1:W-4] == 4'h2 || word[W-1:W-4] == 4'h3 || word[W-1:W-4] == 4'h8), word};
       pdi_end = pdi_end + 1;
       next_word;
     end
     $fclose(file);
     open("kat/sdi.txt");
     while (there) begin
-      sdi[sdi_end] = word;
+      sdi[sdi_end] = word[31:0];
       sdi_end = sdi_end + 1;
       next_word;
     end
@@ -116,12 +122,17 @@ module LWC_tb;
       idle = idle + 1;
       if (pdi_valid && pdi_ready) begin
         idle = 0;
+        if (pdi[pdi_at][W]) begin
+          entered = entered + 1;
+          begun = cycles;
+        end
         pdi_at = pdi_at + 1;
       end
       if (!pdi_valid || pdi_ready) begin
         draw;
-        pdi_valid <= go && pdi_at < pdi_end;
-        if (pdi_at < pdi_end) pdi_data <= pdi[pdi_at];
+        waits = told != 0 && pdi_at < pdi_end && pdi[pdi_at][W] && entered != passed + failed;
+        pdi_valid <= go && pdi_at < pdi_end && !waits;
+        if (pdi_at < pdi_end) pdi_data <= pdi[pdi_at][W-1:0];
       end
       if (sdi_valid && sdi_ready) begin
         idle = 0;
@@ -144,10 +155,9 @@ module LWC_tb;
                                  do_last, expected[expected_at]);
             wrong = 1;
           end
-          if (expected[expected_at][32]) begin
+          if (expected[expected_at][W]) begin
             if (wrong) failed = failed + 1; else passed = passed + 1;
             if (told != 0) $display("message %0d: %0d cycles", passed + failed, cycles - begun);
-            begun = cycles;
             wrong = 0;
           end
           expected_at = expected_at + 1;

@@ -3,6 +3,7 @@
 //!
 //! A row holds all that it takes to measure it again: sources by their digests, scripts, options, seeds, versions of tools.
 
+use crate::study::{self, Published};
 use crate::tables::{figure, figure_of};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +37,15 @@ pub struct Core {
     /// Cycles that messages take, where that is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cycles: Option<Cycles>,
+    /// The same of decryption, in a core that does both.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub inverse_cycles: Option<Cycles>,
+    /// What the Verilog was held to, where more than cycles was measured in its bench.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub verified: Option<String>,
+    /// What a study has of cores that do the same.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub published: Option<Published>,
     /// What the mapped netlist was held to, where it was simulated.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub netlist_verified: Option<String>,
@@ -202,13 +212,47 @@ impl Core {
     }
 }
 
-/// All cores.
+/// Rows that are known, with new ones in the place of those of the same core on the same device. A row without a device, of which only
+/// cycles are known, is not needed where there are rows of the same Verilog on a device, and takes the place of rows of other Verilog,
+/// which are of a core that is no more.
+pub fn renewed(known: Vec<Core>, new: Vec<Core>) -> Vec<Core> {
+    let is_same = |a: &Core, b: &Core| (a.name(), &a.implementation) == (b.name(), &b.implementation);
+    let is_of_same_files = |a: &Core, b: &Core| a.provenance.sources == b.provenance.sources;
+    let mut rows = known;
+    for core in new {
+        let is_old = |row: &Core| {
+            let has_no_device = row.device.is_empty() || core.device.is_empty() && !is_of_same_files(row, &core);
+            row.is_of(&core) || is_same(row, &core) && has_no_device
+        };
+        let place = rows.iter().position(is_old).unwrap_or(rows.len());
+        rows.retain(|row| !is_old(row));
+        if !core.device.is_empty() || !rows.iter().any(|row| is_same(row, &core)) {
+            rows.insert(place.min(rows.len()), core);
+        }
+    }
+    rows
+}
+
+/// All cores: those that a study has figures of beside these, then the others.
 pub fn table(cores: &[Core]) -> String {
+    let (studied, others): (Vec<&Core>, Vec<&Core>) = cores.iter().partition(|core| core.published.is_some());
+    let mut text = if studied.is_empty() { String::new() } else { study::table(&studied) };
+    if !studied.is_empty() && !others.is_empty() {
+        text.push('\n');
+    }
+    if !others.is_empty() || studied.is_empty() {
+        text.push_str(&figures(&others, cores));
+    }
+    text
+}
+
+/// Figures of some of all cores.
+fn figures(shown: &[&Core], cores: &[Core]) -> String {
     let mut text = String::from(
         "| core | by | device | LUTs | LUT cells | registers | RAMs | levels | Fmax median, MHz | best | spread | block, bits | cycles a block | a message more | Mbit/s | Mbit/s a LUT | of hand-written |\n\
          |---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    for core in cores {
+    for core in shown {
         let Area { luts, lut_cells, registers, rams, gate_equivalents, .. } = &core.area;
         let whole = |n: u64| figure(n as f64);
         let (luts, lut_cells) = match gate_equivalents {
@@ -240,16 +284,16 @@ pub fn table(cores: &[Core]) -> String {
 }
 
 /// A whole number as it is, any other with two digits.
-fn plain(value: f64) -> String {
+pub(crate) fn plain(value: f64) -> String {
     if value.fract().abs() < 0.005 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
-fn megahertz(value: Option<f64>) -> String {
+pub(crate) fn megahertz(value: Option<f64>) -> String {
     value.map_or_else(|| figure(f64::NAN), |value| format!("{value:.1}"))
 }
 
 /// A count with its digits in groups.
-fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     if n < 100 { n.to_string() } else { figure(n as f64) }
 }
 
@@ -263,6 +307,22 @@ mod tests {
             Cycles::measured(128, vec![(1, 25), (9, 105), (5, 65), (2, 36)], "x".into()).expect("four messages");
         assert_eq!((cycles.per_block, cycles.per_message, cycles.off_by()), (10.0, Some(15.0), 1.0));
         assert_eq!(Cycles::measured(128, vec![(1, 25), (1, 25)], String::new()), None);
+    }
+
+    #[test]
+    fn rows_without_a_device_give_way_to_rows_of_the_same_verilog() {
+        let of = |device: &str, digest: &str| Core {
+            primitive: "a".into(),
+            device: device.into(),
+            provenance: Provenance { sources: vec![("a.v".into(), digest.into())], ..Provenance::default() },
+            ..Core::default()
+        };
+        let devices = |rows: &[Core]| rows.iter().map(|row| row.device.clone()).collect::<Vec<_>>();
+        let placed = vec![of("ecp5", "1"), of("ice40", "1")];
+        assert_eq!(devices(&renewed(placed.clone(), vec![of("", "1")])), ["ecp5", "ice40"]);
+        assert_eq!(devices(&renewed(placed.clone(), vec![of("", "2")])), [""]);
+        assert_eq!(devices(&renewed(vec![of("", "1")], vec![of("ecp5", "1")])), ["ecp5"]);
+        assert_eq!(devices(&renewed(placed, vec![of("ecp5", "2")])), ["ecp5", "ice40"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod reference;
 pub mod report;
 pub mod results;
 pub mod rules;
+pub mod study;
 pub mod summary;
 pub mod tables;
 pub mod target_rules;

@@ -217,6 +217,7 @@ arguments. A platform or a mapping that comes with the program is named without 
   headrace synth aes128 rtl/aes_round.v --operation encrypt --device ecp5,xc7-estimate --json aes.json
   headrace synth rtl/my_core --top my_core --clock clk --bits 128 --cycles 10
   headrace synth rtl/my_core --like aes128 --operation encrypt      its cycles, in the bench that ours has
+  headrace synth aes128-gcm --shape lwc --cycles-only               a core with the LWC hardware API: its cycles a block
   headrace synth --install                                          Yosys and nextpnr from PyPI, for this user
 
 NETWORK is what `build` takes; a folder has Verilog in it or in its folder rtl. Everything goes through the same passes, wrapper and
@@ -565,6 +566,9 @@ pub struct BuildArgs {
     /// In hardware: what a core has at its ports
     #[arg(long, value_enum, default_value = "stream")]
     pub shape: ShapeName,
+    /// In hardware: bits of a word of public data of `--shape lwc`, whole bytes, 32 to 256; keys come in words of 32
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(32..=256))]
+    pub word_bits: u32,
     /// In hardware: put the network on an array of small processors, as this mapping says; see `map`. With a file in XCF and
     /// target c: what becomes circuits in Verilog, and what programs that work with them
     #[arg(long, value_name = "FILE")]
@@ -870,6 +874,18 @@ pub struct SynthArgs {
     /// How networks become hardware.
     #[command(flatten)]
     pub hardware: HardwareArgs,
+    /// What a core has at its ports: `lwc` makes one core of a parameter set, whose messages are measured in both directions
+    #[arg(long, value_enum, default_value = "stream")]
+    pub shape: ShapeName,
+    /// Bits of a word of public data of `--shape lwc`, whole bytes, 32 to 256 [default: those of the study, else 32]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=256))]
+    pub word_bits: Option<u32>,
+    /// Figures of others beside ours: a file such as bench/caesar.toml, which says how long blocks are, too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub study: Option<PathBuf>,
+    /// Only measure cycles, for which nothing is synthesised; --keep writes Verilog and its bench
+    #[arg(long, conflicts_with = "simulate")]
+    pub cycles_only: bool,
     /// Make a module of each actor and a FIFO of each connection
     #[arg(long)]
     pub unfused: bool,

@@ -28,7 +28,8 @@ fn quoted(text: &str) -> Vec<String> {
 fn every_path_in_the_documents_exists() {
     let folders = ["crates/", "ctl/", "std/", "docs/", "bench/", "tests/", "runtime/", "fuzz/", "scripts/"];
     let mut n_checked = 0;
-    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/measurements.md", "docs/hardware.md"] {
+    let measured = ["docs/measurements.md", "docs/hardware.md", "docs/authenticated-hardware.md"];
+    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].into_iter().chain(measured) {
         let text = read(document);
         let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).map(str::to_owned);
         let quoted = quoted(&text).into_iter().filter(|path| folders.iter().any(|folder| path.starts_with(folder)));
@@ -135,12 +136,14 @@ fn measurements_are_what_the_results_say() {
     results.sort();
     let [referee, hardware] = ["referee", "hardware"].map(|name| root().join(format!("bench/results/{name}.json")));
     // Hardware has a document of its own, and so have simulated machines.
-    let [array, stream] = ["array", "stream"].map(|name| root().join(format!("bench/results/{name}.json")));
-    results.retain(|path| ![&hardware, &array, &stream].contains(&path));
+    let [array, stream, studied] =
+        ["array", "stream", "caesar-hardware"].map(|name| root().join(format!("bench/results/{name}.json")));
+    results.retain(|path| ![&hardware, &array, &stream, &studied].contains(&path));
     let documents = [
         ("docs/measurements.md", results),
         ("README.md", vec![referee]),
         ("docs/hardware.md", vec![hardware]),
+        ("docs/authenticated-hardware.md", vec![studied]),
         ("docs/array.md", vec![array]),
         ("docs/stream-processors.md", vec![stream]),
     ];

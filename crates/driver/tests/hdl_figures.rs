@@ -255,3 +255,36 @@ fn mapped_netlists_give_known_answers() {
         assert!(json.contains("\"netlist_verified\": \"") && json.contains(" messages, simulated by "), "{json}");
     }
 }
+
+/// Cores with the LWC hardware API answer known answers with stalls, and blocks take as many cycles as rounds and one; a small one, with
+/// `HEADRACE_WHOLE=all` those of all parameter sets of the study.
+#[test]
+fn blocks_of_cores_beside_a_study_take_their_rounds_and_a_cycle() {
+    if Command::new("iverilog").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+        return;
+    }
+    let place = Place::new();
+    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/caesar.toml");
+    let study = study.display().to_string();
+    let text = fs::read_to_string(&study).expect("it is there");
+    let sets: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("set = \"")?.strip_suffix('"')).collect();
+    let all = std::env::var("HEADRACE_WHOLE").is_ok_and(|whole| whole == "all");
+    let small = "gibbon120-v1";
+    assert!(sets.contains(&small));
+    for set in if all { sets.as_slice() } else { &[small] } {
+        let arguments = [set, "--shape", "lwc", "--study", &study, "--cycles-only", "--json", "out.json"];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headrace"));
+        command.arg("synth").args(arguments).current_dir(place.0.path()).env("XDG_CACHE_HOME", place.path("cache"));
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{set}: {}", said(&output));
+        let json: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(place.path("out.json")).expect("it was written"))
+                .expect("it is JSON");
+        let core = &json["cores"][0];
+        assert!(core["verified"].as_str().is_some_and(|verified| verified.contains("stalls at all ports")), "{core}");
+        if *set == small {
+            let cycles = |name: &str| core[name]["per_block"].as_f64().expect("it was measured");
+            assert_eq!((cycles("cycles"), cycles("inverse_cycles")), (7.0, 7.0));
+        }
+    }
+}

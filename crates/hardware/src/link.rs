@@ -3,9 +3,11 @@
 //! Where one actor makes its tokens in bursts of one or of sixteen and another takes them in bursts of sixteen or of four, a FIFO of
 //! single tokens would be the bottleneck. A link takes the tokens of a firing as one beat, with their number, and shows the next
 //! tokens of all beats in a window, of which the reader takes as many as it likes. A beat goes to the window as a whole where its place
-//! there is a multiple of the widest beat, else token by token: blocks flow at full speed, and what is left of a string, for which
-//! that does not hold, needs no network of multiplexers that would move anything anywhere.
+//! there is a multiple of the widest beat, or of what that and the most tokens that are taken have in common, else token by token: blocks
+//! flow at full speed, and what is left of a string, for which that does not hold, needs no network of multiplexers that would
+//! move anything anywhere.
 
+use crate::network::greatest_common_divisor;
 use headrace_rtl::{Bits, CompareOp, Expr, Memory, MemoryRead, MemoryWrite, Module, SignalId, SignalKind, index_bits};
 
 /// A link.
@@ -22,6 +24,9 @@ pub(crate) struct Link {
     /// A beat is in the window in the cycle in which it comes, where there is room for it.
     pub(crate) is_direct: bool,
 }
+
+/// Beats that a place of the window may be part of, at most.
+const MOST_CHOICES: u32 = 4;
 
 impl Link {
     /// Tokens that its window shows.
@@ -52,10 +57,21 @@ impl Link {
         m
     }
 
-    /// Places of tokens in the window: whole beats of them. All are taken before a beat waits: what has no place as a whole goes there
-    /// token by token.
-    pub(crate) fn places(&self) -> u32 {
-        self.shown().max(self.beat).next_multiple_of(self.beat)
+    /// What places of whole beats in the window are multiples of: as little as is worth its multiplexers.
+    fn step(&self) -> u32 {
+        let common = greatest_common_divisor(u64::from(self.beat), u64::from(self.shown())) as u32;
+        let choices = (self.beat / common).min(self.shown().div_ceil(common));
+        if choices <= MOST_CHOICES { common } else { self.beat }
+    }
+
+    /// Places of whole beats: from any of them on the reader has not all that it may take.
+    fn starts(&self) -> impl DoubleEndedIterator<Item = u32> {
+        (0..self.shown()).step_by(self.step() as usize)
+    }
+
+    /// Places of tokens in the window: up to the end of the last beat.
+    fn places(&self) -> u32 {
+        self.starts().next_back().unwrap_or(0) + self.beat
     }
 
     /// The beats that wait; one that comes goes by where none does.
@@ -157,22 +173,30 @@ impl Link {
         let wire = |m: &mut Module, name: &str| m.add(name, 1, SignalKind::Wire);
         let (whole, single) = (wire(m, "whole"), wire(m, "single"));
         let at = |m: &Module, place: u32| m.get(left).is(u64::from(place));
-        let starts = (0..places).step_by(self.beat as usize);
-        let is_start = starts.fold(Expr::bit(false), |any, place| any.or(at(m, place)));
+        let any_of = |m: &Module, places: &mut dyn Iterator<Item = u32>| {
+            places.fold(Expr::bit(false), |any, place| any.or(at(m, place)))
+        };
+        let is_start = any_of(m, &mut self.starts());
+        // Beats do not fall apart where they only wait for the reader, who has all that it may take.
+        let is_behind =
+            any_of(m, &mut (0..places).step_by(self.step() as usize).filter(|&place| place >= self.shown()));
         let (skipped, one) = self.add_singles(m, beat, (whole, single));
         let is_first = skipped.map_or(Expr::bit(true), |skipped| m.get(skipped).is(0));
-        m.assign(whole, m.get(beat.valid).and(is_first).and(is_start));
+        m.assign(whole, m.get(beat.valid).and(is_first.clone()).and(is_start));
         let is_full = at(m, places);
-        m.assign(single, m.get(beat.valid).and(m.get(whole).inverted()).and(is_full.inverted()));
+        let waits = is_full.or(is_first.and(is_behind));
+        m.assign(single, m.get(beat.valid).and(m.get(whole).inverted()).and(waits.inverted()));
         let next = (0..places).rev().map(|place| {
-            let start = place / self.beat * self.beat;
-            let of_beat = m.get(beat.data).slice((place - start) * width, width);
             let kept = m.get(rest).slice(place * width, width);
             let kept = match &one {
                 Some(one) => Expr::select(m.get(single).and(at(m, place)), one.clone(), kept),
                 None => kept,
             };
-            Expr::select(m.get(whole).and(at(m, start)), of_beat, kept)
+            let starts = self.starts().filter(|&start| start <= place && place < start + self.beat);
+            starts.fold(kept, |kept, start| {
+                let of_beat = m.get(beat.data).slice((place - start) * width, width);
+                Expr::select(m.get(whole).and(at(m, start)), of_beat, kept)
+            })
         });
         let next = Expr::concat(next.collect());
         m.assign(all, next);
@@ -279,7 +303,16 @@ mod tests {
 
     #[test]
     fn bursts_of_all_sizes_come_out_as_they_went_in() {
-        for (beat, taken) in [(1, vec![1, 4]), (4, vec![1, 8]), (8, vec![1, 2, 4]), (3, vec![1, 4, 7]), (6, vec![1])] {
+        for (beat, taken) in [
+            (1, vec![1, 4]),
+            (4, vec![1, 8]),
+            (8, vec![1, 2, 4]),
+            (3, vec![1, 4, 7]),
+            (6, vec![1]),
+            (6, vec![1, 15]),
+            (15, vec![1, 6]),
+            (4, vec![5]),
+        ] {
             for (depth, is_direct) in [(2, false), (8, false), (2, true), (4, true)] {
                 keeps_order(&Link { width: 8, beat, taken: taken.clone(), depth, is_direct });
             }

@@ -132,8 +132,8 @@ impl Joint {
             }
             Beat::Elastic { lanes, least, taken } => {
                 let link = Link { width, beat: *lanes, taken: taken.clone(), depth: 2, is_direct };
-                // A beat waits only where the window is full.
-                let waiting = tokens.saturating_sub(u64::from(link.places())).div_ceil(*least);
+                // A beat waits only where the window has all that it shows.
+                let waiting = tokens.saturating_sub(u64::from(link.shown())).div_ceil(*least);
                 Joint::Link(Link { depth: waiting.max(2).next_power_of_two(), ..link })
             }
         }
@@ -181,7 +181,7 @@ fn wiring(network: &Network, instance: InstanceId, beats: &[Beat]) -> Wiring {
 }
 
 /// Most bits that are transferred at once.
-const MAX_BEAT_BITS: u64 = 1024;
+const MAX_BEAT_BITS: u64 = 2048;
 
 /// What moves at once at the ends of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -282,7 +282,8 @@ fn lanes(network: &Network) -> Vec<u32> {
     all.collect()
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+/// The greatest number that divides both.
+pub(crate) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 

@@ -219,6 +219,34 @@ fn a_ring_of_as_many_rounds_as_a_token_says_takes_a_cycle_for_each() {
 }
 
 #[test]
+fn what_repeats_within_a_round_takes_no_cycles() {
+    // Seven rows, one behind the other.
+    let inputs = vec![vec![1, 3, 3], some(21, 3, 40)];
+    assert_eq!(cycles_per_block("ctl.aead.primates.Primate()", &inputs), 6);
+}
+
+/// The same for a tweakable block cipher.
+fn tweaked_bursts(block: usize, blocks: &[u64]) -> Streams {
+    let mut all = bursts(16, block, blocks);
+    let n: u64 = blocks.iter().sum();
+    all.insert(3, some(n as usize * block, 9, 8));
+    all
+}
+
+#[test]
+fn rounds_with_images_of_bits_and_constants_before_them_are_found() {
+    // Products that are wires; constants that were added bit by bit, of which that of the first round is 0. A tweakey comes before the
+    // first step and behind the last one; the inverse needs the last one's tweak first.
+    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcEncrypt()", &tweaked_bursts(16, &[1, 2, 3])), 11);
+    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcDecrypt()", &tweaked_bursts(16, &[1, 2, 3])), 12);
+}
+
+#[test]
+fn a_long_key_schedule_is_beside_its_rounds() {
+    assert_eq!(cycles_per_block("ctl.block.joltik_bc.JoltikBcEncrypt()", &tweaked_bursts(8, &[1, 2, 3])), 33);
+}
+
+#[test]
 fn rounds_that_take_turns_are_one() {
     let inputs = vec![vec![1], some(32, 3, 8), some(12, 4, 8), vec![0x8000_0003]];
     assert_eq!(cycles_per_block("ctl.stream.chacha20.ChaCha20Block(STAGES = 1)", &inputs), 21);

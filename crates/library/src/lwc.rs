@@ -33,6 +33,8 @@ const TAG: u32 = 0x8;
 const DIGEST: u32 = 0x9;
 const KEY: u32 = 0xc;
 const NONCE: u32 = 0xd;
+const SECRET: u32 = 0xe;
+const ENCRYPTED_SECRET: u32 = 0xf;
 
 /// Flags of segments: the last one that carries data, the last one of its type, the last one of its message.
 const END_OF_INPUT: u32 = 4;
@@ -69,6 +71,10 @@ pub struct AeadSizes {
     pub nonce: u64,
     /// Of a tag.
     pub tag: u64,
+    /// Of a secret message number; 0 where there is none.
+    pub secret: u64,
+    /// There are messages without a tag.
+    pub may_have_no_tag: bool,
 }
 
 /// The ports of an operation have these roles, and their names.
@@ -80,9 +86,10 @@ fn has_ports(spec: &OperationSpec, inputs: &[Role], outputs: &[Role]) -> bool {
     spec.framing == Framing::Message && are(&spec.inputs, inputs) && are(&spec.outputs, outputs)
 }
 
-/// The one size that strings of a port have in a core: the only legal one, else the preferred one if it is legal, else the greatest.
+/// The one size that strings of a port have in a core: the only legal one, else the preferred one (0: none) if it is legal, else
+/// the greatest.
 fn size_of(port: &PortSpec, preferred: u64) -> Option<u64> {
-    let chosen = port.sizes.fixed().unwrap_or(match port.sizes.allows(preferred) {
+    let chosen = port.sizes.fixed().unwrap_or(match preferred > 0 && port.sizes.allows(preferred) {
         true => preferred,
         false => port.sizes.max(),
     });
@@ -96,10 +103,15 @@ impl<'a> Core<'a> {
     ///
     /// That they make none, and what would, as a sentence without a full stop.
     pub fn of(operations: &[&'a OperationSpec]) -> Result<Self, String> {
-        use Role::{Ad, Input, Key, Nonce, Output, Rekey, Tag, TagIn, Verified};
-        let encrypt = operations.iter().find(|spec| has_ports(spec, &[Rekey, Key, Nonce, Ad, Input], &[Output, Tag]));
+        use Role::{Ad, Input, Key, Nonce, Output, Rekey, SecretNonce, SecretNonceOut, Tag, TagIn, Verified};
+        // With a secret message number, or without one.
+        let has = |spec: &OperationSpec, inputs: &[Role], outputs: &[Role]| {
+            has_ports(spec, inputs, outputs)
+                || has_ports(spec, &[inputs, &[SecretNonce]].concat(), &[outputs, &[SecretNonceOut]].concat())
+        };
+        let encrypt = operations.iter().find(|spec| has(spec, &[Rekey, Key, Nonce, Ad, Input], &[Output, Tag]));
         let is_decryption = |spec: &&&OperationSpec| {
-            has_ports(spec, &[Rekey, Key, Nonce, Ad, Input, TagIn], &[Output, Verified])
+            has(spec, &[Rekey, Key, Nonce, Ad, Input, TagIn], &[Output, Verified])
                 && encrypt.is_some_and(|encrypt| encrypt.inverse.as_ref() == Some(&spec.name))
         };
         if let Some((encrypt, decrypt)) = encrypt.zip(operations.iter().find(is_decryption)) {
@@ -112,6 +124,10 @@ impl<'a> Core<'a> {
                 key: size(Key, 0)?,
                 nonce: size(Nonce, USUAL_NONCE_BYTES)?,
                 tag: tag.map_or_else(|| size(Tag, 0), Ok)?,
+                secret: encrypt.input(SecretNonce).map_or(Ok(0), |_| size(SecretNonce, 0))?,
+                may_have_no_tag: encrypt
+                    .output(Tag)
+                    .is_some_and(|port| port.companion.is_some() && port.sizes.allows(0)),
             };
             return Ok(Core::Aead { encrypt, decrypt, sizes });
         }
@@ -135,8 +151,8 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Its network, with the networks of these variants of its operations in it, in their order.
-    pub fn network(&self, variants: &[Instantiation]) -> Option<Instantiation> {
+    /// Its network, with words of so many bits and with the networks of these variants of its operations in it, in their order.
+    pub fn network(&self, variants: &[Instantiation], word_bits: u32) -> Option<Instantiation> {
         let network = |entity: &str| Instantiation { entity: format!("ctl.parts.lwc.{entity}"), arguments: Vec::new() };
         Some(match (self, variants) {
             (Core::Aead { encrypt, decrypt, sizes }, [sealing, opening]) => {
@@ -147,7 +163,7 @@ impl<'a> Core<'a> {
                 let framed = |spec: &OperationSpec, role: Role| {
                     spec.input(role).is_some_and(|port| port.companion.is_some()).to_string()
                 };
-                network("Aead")
+                let core = network("Aead")
                     .with("Encrypt", with_tag(sealing).to_string())
                     .with("Decrypt", with_tag(opening).to_string())
                     .with("KEY_BYTES", sizes.key.to_string())
@@ -155,7 +171,16 @@ impl<'a> Core<'a> {
                     .with("TAG_BYTES", sizes.tag.to_string())
                     .with("KEY_FRAMED", framed(encrypt, Role::Key))
                     .with("NONCE_FRAMED", framed(encrypt, Role::Nonce))
-                    .with("TAG_FRAMED", framed(decrypt, Role::TagIn))
+                    .with("TAG_FRAMED", framed(decrypt, Role::TagIn));
+                let framed_out = encrypt.output(Role::Tag).is_some_and(|port| port.companion.is_some());
+                let other = [
+                    ("WORD_BYTES", u64::from(word_bits / 8), 4),
+                    ("SECRET_BYTES", sizes.secret, 0),
+                    ("TAG_OUT_FRAMED", u64::from(framed_out), 0),
+                ];
+                other.iter().filter(|(_, value, usual)| value != usual).fold(core, |core, (name, value, _)| {
+                    core.with(name, if *name == "TAG_OUT_FRAMED" { "true".to_owned() } else { value.to_string() })
+                })
             }
             (Core::Hash { digest_bytes, .. }, [hash]) => {
                 network("Hash").with("Function", hash.to_string()).with("DIGEST_BYTES", digest_bytes.to_string())
@@ -167,7 +192,7 @@ impl<'a> Core<'a> {
     /// What it is, with the sizes that it has, as a sentence.
     pub fn about(&self) -> String {
         match self {
-            Core::Aead { encrypt, sizes: AeadSizes { key, nonce, tag }, .. } => format!(
+            Core::Aead { encrypt, sizes: AeadSizes { key, nonce, tag, .. }, .. } => format!(
                 "`{}`, encryption and decryption; keys have {key} bytes, nonces {nonce}, tags {tag}.",
                 encrypt.set
             ),
@@ -183,6 +208,8 @@ pub struct Sealed<'a> {
     pub key: &'a [u8],
     /// The nonce.
     pub nonce: &'a [u8],
+    /// The secret message number, and what it is encrypted, where there is one.
+    pub secret: Option<(&'a [u8], &'a [u8])>,
     /// The associated data.
     pub ad: &'a [u8],
     /// The plaintext.
@@ -194,100 +221,156 @@ pub struct Sealed<'a> {
 }
 
 /// The files `pdi.txt`, `sdi.txt` and `do.txt` that benches of the API read, in the form of `cryptotvgen`: lines of words, and
-/// comments.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// comments. Headers and instructions are in the first four bytes of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    pdi: String,
-    sdi: String,
-    output: String,
+    pdi: Words,
+    sdi: Words,
+    output: Words,
     /// Messages so far,
     messages: usize,
     /// and the key of the last one.
     key: Vec<u8>,
+    /// Keys come where they are others, and never again.
+    keeps_keys: bool,
+}
+
+/// A file, with the bytes of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Words {
+    text: String,
+    word_bytes: usize,
 }
 
 impl Script {
+    /// A script without messages, for words of public data of so many bits.
+    pub fn of_words(word_bits: u32) -> Self {
+        let file = |bits: u32| Words { text: String::new(), word_bytes: (bits / 8).max(4) as usize };
+        Script {
+            pdi: file(word_bits),
+            sdi: file(32),
+            output: file(word_bits),
+            messages: 0,
+            key: Vec::new(),
+            keeps_keys: false,
+        }
+    }
+
+    /// Bits of a word of public data.
+    pub fn word_bits(&self) -> usize {
+        8 * self.pdi.word_bytes
+    }
+
     /// How many messages there are.
     pub fn messages(&self) -> usize {
         self.messages
     }
 
+    /// Keys come only where they are others than before from now on: messages of the same form take the same time.
+    pub fn keep_keys(&mut self) {
+        self.keeps_keys = true;
+    }
+
     /// The files by their names. `head` says what made them.
     pub fn files(&self, head: &str) -> [(&'static str, String); 3] {
-        let all = [("pdi.txt", &self.pdi), ("sdi.txt", &self.sdi), ("do.txt", &self.output)];
+        let all = [("pdi.txt", &self.pdi.text), ("sdi.txt", &self.sdi.text), ("do.txt", &self.output.text)];
         all.map(|(name, text)| (name, format!("# {head}\n{text}\n###EOF\n")))
     }
 
     /// A message to encrypt.
     pub fn encrypt(&mut self, message: &Sealed<'_>) {
         self.begin(ENCRYPT, "ENC", message);
-        segments(&mut self.pdi, [(NONCE, message.nonce), (AD, message.ad), (PLAINTEXT, message.plaintext)], LAST);
-        segment(&mut self.output, CIPHERTEXT, END_OF_TYPE, message.ciphertext);
-        segment(&mut self.output, TAG, END_OF_TYPE | LAST, message.tag);
-        word(&mut self.output, "STT", SUCCESS << 28);
+        let secret = message.secret.map(|(secret, _)| (SECRET, secret));
+        let strings =
+            [Some((NONCE, message.nonce)), secret, Some((AD, message.ad)), Some((PLAINTEXT, message.plaintext))];
+        self.pdi.segments(strings, LAST);
+        if let Some((_, encrypted)) = message.secret {
+            self.output.segment(ENCRYPTED_SECRET, END_OF_TYPE, encrypted);
+        }
+        self.output.segment(CIPHERTEXT, END_OF_TYPE, message.ciphertext);
+        self.output.segment(TAG, END_OF_TYPE | LAST, message.tag);
+        self.output.word("STT", SUCCESS << 28);
     }
 
     /// A message to decrypt, which comes with a tag: its own one, or another one, with which it must be refused.
     pub fn decrypt(&mut self, message: &Sealed<'_>, tag: &[u8]) {
         self.begin(DECRYPT, "DEC", message);
-        segments(&mut self.pdi, [(NONCE, message.nonce), (AD, message.ad), (CIPHERTEXT, message.ciphertext)], 0);
-        segment(&mut self.pdi, TAG, END_OF_TYPE | LAST, tag);
-        segment(&mut self.output, PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
-        word(&mut self.output, "STT", if tag == message.tag { SUCCESS } else { FAILURE } << 28);
+        let secret = message.secret.map(|(_, encrypted)| (ENCRYPTED_SECRET, encrypted));
+        let strings =
+            [Some((NONCE, message.nonce)), secret, Some((AD, message.ad)), Some((CIPHERTEXT, message.ciphertext))];
+        self.pdi.segments(strings, 0);
+        self.pdi.segment(TAG, END_OF_TYPE | LAST, tag);
+        if let Some((secret, _)) = message.secret {
+            self.output.segment(SECRET, END_OF_TYPE, secret);
+        }
+        self.output.segment(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
+        self.output.word("STT", if tag == message.tag { SUCCESS } else { FAILURE } << 28);
     }
 
     /// A message to hash.
     pub fn hash(&mut self, message: &[u8], digest: &[u8]) {
         self.comment(HASH, &format!("op=HASH, data={}", message.len()));
-        word(&mut self.pdi, "INS", HASH << 28);
+        self.pdi.word("INS", HASH << 28);
         let flags = if message.is_empty() { 0 } else { END_OF_INPUT };
-        segment(&mut self.pdi, HASH_MESSAGE, flags | END_OF_TYPE | LAST, message);
-        segment(&mut self.output, DIGEST, END_OF_TYPE | LAST, digest);
-        word(&mut self.output, "STT", SUCCESS << 28);
+        self.pdi.segment(HASH_MESSAGE, flags | END_OF_TYPE | LAST, message);
+        self.output.segment(DIGEST, END_OF_TYPE | LAST, digest);
+        self.output.word("STT", SUCCESS << 28);
     }
 
     /// The key, where it is another one than before, or may be left out but this time is not, and the instruction.
     fn begin(&mut self, instruction: u32, name: &str, message: &Sealed<'_>) {
         self.comment(instruction, &format!("op={name}, AD={}, data={}", message.ad.len(), message.plaintext.len()));
-        if self.key != message.key || self.messages.is_multiple_of(3) {
-            word(&mut self.sdi, "INS", LOAD_KEY << 28);
-            segment(&mut self.sdi, KEY, END_OF_INPUT | END_OF_TYPE | LAST, message.key);
-            word(&mut self.pdi, "INS", ACTIVATE_KEY << 28);
+        if self.key != message.key || !self.keeps_keys && self.messages.is_multiple_of(3) {
+            self.sdi.word("INS", LOAD_KEY << 28);
+            self.sdi.segment(KEY, END_OF_INPUT | END_OF_TYPE | LAST, message.key);
+            self.pdi.word("INS", ACTIVATE_KEY << 28);
             self.key = message.key.to_vec();
         }
-        word(&mut self.pdi, "INS", instruction << 28);
+        self.pdi.word("INS", instruction << 28);
     }
 
     /// What stands before a message. The benches of the API take the line behind `# TB :` as its number.
     fn comment(&mut self, instruction: u32, what: &str) {
         self.messages += 1;
         let number = self.messages;
-        let _ = writeln!(self.pdi, "\n#### MsgID={number}, {what}");
+        let _ = writeln!(self.pdi.text, "\n#### MsgID={number}, {what}");
         let id = number % 256;
-        let _ = writeln!(self.output, "\n#### MsgID={number}, {what}\n# TB :{instruction:X}{id:02X}{id:02X}");
+        let _ = writeln!(self.output.text, "\n#### MsgID={number}, {what}\n# TB :{instruction:X}{id:02X}{id:02X}");
     }
 }
 
-/// Segments of a message, of which the last one of all that carries data says so; `flags` are those of the last one.
-fn segments(text: &mut String, all: [(u32, &[u8]); 3], flags: u32) {
-    let last_data = all.iter().rposition(|(_, bytes)| !bytes.is_empty()).unwrap_or(0);
-    for (at, (kind, bytes)) in all.into_iter().enumerate() {
-        let end = if at == last_data { END_OF_INPUT } else { 0 };
-        let last = if at + 1 == all.len() { flags } else { 0 };
-        segment(text, kind, end | last | END_OF_TYPE, bytes);
+impl Words {
+    /// Segments of a message, of which the last one of all that carries data says so; `flags` are those of the last one.
+    fn segments(&mut self, all: [Option<(u32, &[u8])>; 4], flags: u32) {
+        let all: Vec<(u32, &[u8])> = all.into_iter().flatten().collect();
+        let last_data = all.iter().rposition(|(_, bytes)| !bytes.is_empty()).unwrap_or(0);
+        for (at, (kind, bytes)) in all.iter().enumerate() {
+            let end = if at == last_data { END_OF_INPUT } else { 0 };
+            let last = if at + 1 == all.len() { flags } else { 0 };
+            self.segment(*kind, end | last | END_OF_TYPE, bytes);
+        }
     }
-}
 
-fn segment(text: &mut String, kind: u32, flags: u32, bytes: &[u8]) {
-    word(text, "HDR", (kind << 28) | (flags << 24) | bytes.len() as u32);
-    for four in bytes.chunks(4) {
-        let byte = |at: usize| u32::from(four.get(at).copied().unwrap_or(0));
-        word(text, "DAT", (byte(0) << 24) | (byte(1) << 16) | (byte(2) << 8) | byte(3));
+    fn segment(&mut self, kind: u32, flags: u32, bytes: &[u8]) {
+        self.word("HDR", (kind << 28) | (flags << 24) | bytes.len() as u32);
+        for data in bytes.chunks(self.word_bytes) {
+            self.line("DAT", data);
+        }
     }
-}
 
-fn word(text: &mut String, what: &str, value: u32) {
-    let _ = writeln!(text, "{what} = {value:08X}");
+    /// A word that says something in its first four bytes.
+    fn word(&mut self, what: &str, value: u32) {
+        self.line(what, &value.to_be_bytes());
+    }
+
+    /// A line with a word of these bytes, and zeros behind them.
+    fn line(&mut self, what: &str, bytes: &[u8]) {
+        let _ = write!(self.text, "{what} = ");
+        for at in 0..self.word_bytes {
+            let _ = write!(self.text, "{:02X}", bytes.get(at).copied().unwrap_or(0));
+        }
+        self.text.push('\n');
+    }
 }
 
 #[cfg(test)]
@@ -296,9 +379,16 @@ mod tests {
 
     #[test]
     fn messages_are_words_as_the_api_has_them() {
-        let mut script = Script::default();
-        let message =
-            Sealed { key: &[1, 2, 3, 4], nonce: &[5; 4], ad: &[6; 5], plaintext: &[], ciphertext: &[], tag: &[7; 4] };
+        let mut script = Script::of_words(32);
+        let message = Sealed {
+            key: &[1, 2, 3, 4],
+            nonce: &[5; 4],
+            secret: None,
+            ad: &[6; 5],
+            plaintext: &[],
+            ciphertext: &[],
+            tag: &[7; 4],
+        };
         script.encrypt(&message);
         script.decrypt(&message, &[7, 7, 7, 6]);
         let [pdi, sdi, output] = script.files("").map(|(_, text)| {
@@ -310,5 +400,29 @@ mod tests {
         let decryption = "30000000 D2000004 05050505 16000005 06060606 06000000 52000000 83000004 07070706";
         assert_eq!(pdi, format!("{encryption} {decryption}"));
         assert_eq!(output, "52000000 83000004 07070707 E0000000 43000000 F0000000");
+    }
+
+    #[test]
+    fn wide_words_have_headers_in_front() {
+        let mut script = Script::of_words(40);
+        let secret: (&[u8], &[u8]) = (&[8; 2], &[9; 2]);
+        let message = Sealed {
+            key: &[1; 4],
+            nonce: &[5; 6],
+            secret: Some(secret),
+            ad: &[],
+            plaintext: &[],
+            ciphertext: &[],
+            tag: &[7; 5],
+        };
+        script.encrypt(&message);
+        let [pdi, sdi, output] = script.files("").map(|(_, text)| {
+            let words = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(sdi, "40000000 C7000004 01010101");
+        let head = "7000000000 2000000000 D200000600 0505050505 0500000000 E600000200 0808000000";
+        assert_eq!(pdi, format!("{head} 1200000000 4300000000"));
+        assert_eq!(output, "F200000200 0909000000 5200000000 8300000500 0707070707 E000000000");
     }
 }

@@ -70,6 +70,7 @@ fn wanted(arguments: &BuildArgs) -> Outcome<Build> {
         tune: arguments.tune,
         hardware: arguments.hardware.options(),
         shape: arguments.shape.into(),
+        word_bits: arguments.word_bits,
         mapping: on_array(arguments)?,
         partitions: partitions(arguments),
         left_out: left_out(arguments)?,

@@ -15,6 +15,8 @@
 //! | `region` | the automaton as states and tasks; what is refused |
 //! | `chain` | tasks that follow each other without waiting as one |
 //! | `elements`, `minimize` | elements that are always the same, states in which the same may happen |
+//! | `complements` | constants of rounds that were added bit by bit |
+//! | `products` | products with constants that are wires |
 //! | `rematerialize` | values that are computed again instead of kept |
 //! | `functions` | bitwise functions that differ from round to round, as one table |
 //! | `reassociate` | sums in the order in which their terms come |
@@ -33,6 +35,7 @@
 
 mod beside;
 mod chain;
+mod complements;
 mod control;
 mod decide;
 mod elements;
@@ -42,6 +45,7 @@ mod minimize;
 mod overlap;
 mod pipeline;
 mod plan;
+mod products;
 mod reassociate;
 mod region;
 mod rematerialize;
@@ -65,6 +69,9 @@ use std::collections::BTreeSet;
 /// Logic of a region that is done in one cycle, at most, in bits: what is larger must have rounds.
 const MOST_AT_ONCE: u64 = 12_000;
 
+/// The same where a round is a task.
+const MOST_IN_ROUND: u64 = 24_000;
+
 /// Logic of a datapath, at most, in bits.
 const MOST: u64 = 100_000;
 
@@ -87,12 +94,13 @@ impl Unit {
     ///
     /// Why it is none, or not worth it, as a sentence without a full stop.
     pub(crate) fn of(network: &Network, options: &Options, is_fed_back: bool) -> Result<Self, String> {
-        let region = Region::of(network)?.without_dead_stores();
+        let region = Region::of(network)?.without_dead_stores().with_products_as_wires();
         if region.tasks.is_empty() {
             return Err("nothing in it ever fires".to_owned());
         }
         let of = |region: Region| {
             let region = region.without_dead_stores().with_merged_elements().without_copies().with_fewest_states();
+            let region = region.with_whole_complements();
             Self::of_region(network, region, options, is_fed_back)
         };
         match region.chained().map(of) {
@@ -124,6 +132,9 @@ impl Unit {
         let area = area(&region, &plans);
         let (most, hint) = match (n_loops, options.rounds_per_cycle) {
             (_, 0) => (u64::MAX, ""),
+            (0, _) if (0..region.tasks.len()).any(|task| region.is_round(task)) => {
+                (MOST_IN_ROUND, ", more than a round should have")
+            }
             (0, _) => (MOST_AT_ONCE, ", and no rounds were found in it"),
             _ => (MOST, ""),
         };
@@ -235,10 +246,21 @@ fn with_early_sums((region, plans): (Region, Vec<Plan>), unrolled: u32) -> (Regi
     if is_better { (other, others) } else { (region, plans) }
 }
 
-/// A plan for each task.
+/// A plan for each task. Where a round is a task, because a token says how many there are, what repeats within one is no round: it is
+/// done in one cycle, unless that is too much.
 fn plans_of(region: &mut Region, unrolled: u32) -> Vec<Plan> {
     let roots: Vec<Vec<NodeId>> = region.tasks.iter().map(region::Task::roots).collect();
-    roots.iter().map(|roots| Plan::of(&mut region.graph, roots, unrolled as usize)).collect()
+    let has_rounds = (0..region.tasks.len()).any(|task| region.is_round(task));
+    let plan = |roots: &Vec<NodeId>| {
+        if has_rounds && unrolled == 1 {
+            let at_once = Plan::of(&mut region.graph, roots, 0);
+            if at_once.area <= MOST_IN_ROUND {
+                return at_once;
+            }
+        }
+        Plan::of(&mut region.graph, roots, unrolled as usize)
+    };
+    roots.iter().map(plan).collect()
 }
 
 /// The logic of all tasks; what several compute in the cycle in which they begin is there once.

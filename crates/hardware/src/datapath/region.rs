@@ -19,7 +19,7 @@ const LIMITS: Limits = Limits {
     firings: 5_000,
     values: 12,
     // Whatever a task does must be straight.
-    unrolling: Unrolling { iterations: 300, operations: 40_000 },
+    unrolling: Unrolling { iterations: 300, operations: 160_000 },
 };
 
 /// What may happen in a state.
@@ -297,6 +297,16 @@ impl Region {
             }
         }
         Ok(())
+    }
+
+    /// Whether a task, which takes no tokens and gives none, may come again right behind itself.
+    pub(crate) fn is_round(&self, task: usize) -> bool {
+        let Task { consumes, produces, .. } = &self.tasks[task];
+        consumes.iter().chain(produces).all(|n| *n == 0)
+            && self.states.iter().any(|(tree, _)| {
+                let targets = tree.leaves().into_iter().filter(|leaf| leaf.0 == task).map(|leaf| leaf.1);
+                targets.into_iter().any(|target| self.states[target].0.leaves().iter().any(|leaf| leaf.0 == task))
+            })
     }
 
     /// Whether no token decides that a task is done: no port is waited for on the way to it, and no condition looks at one.

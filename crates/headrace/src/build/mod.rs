@@ -10,6 +10,7 @@ mod partitions;
 pub mod recording;
 
 pub use array::{Cores, OnArray};
+pub use lwc::LwcCore;
 pub use names::{is_of_library, sets_of};
 
 use crate::engines::c_compiler;
@@ -49,6 +50,9 @@ const LWC_FIFO_TOKENS: u32 = 16;
 /// as a block cipher then.
 const LWC_LOOP_LEVELS: u32 = 36;
 
+/// Iterations of a loop that such cores have side by side, and assignments in all of them: blocks of some have 168 bytes.
+const LWC_UNROLLED: (u32, usize) = (256, 4096);
+
 /// What is built. Errors call its fields as the options of `headrace build`, which have their names.
 #[derive(Clone, Debug)]
 pub struct Build {
@@ -80,6 +84,8 @@ pub struct Build {
     pub hardware: headrace_hardware::Options,
     /// What hardware has at its ports.
     pub shape: Shape,
+    /// Bits of a word of public data, of shape [`Shape::Lwc`]; keys come in words of 32.
+    pub word_bits: u32,
     /// An array of small processors that the network is put on, in hardware.
     pub mapping: Option<OnArray>,
     /// A mapping in XCF, which says what of a network becomes circuits that the rest, in C, works with.
@@ -121,6 +127,7 @@ impl Build {
             tune: false,
             hardware: headrace_hardware::Options::default(),
             shape: Shape::default(),
+            word_bits: 32,
             mapping: None,
             partitions: None,
             left_out: LeftOut::default(),
@@ -185,6 +192,14 @@ impl Build {
             let what = hardware.join(" ");
             return Err(Error::usage(format!("{what}: target {} makes no hardware; verilog and vhdl do", target.name)));
         }
+        if self.word_bits != 32 && self.shape != Shape::Lwc {
+            return Err(Error::usage(
+                "--word-bits: only cores with the LWC hardware API (--shape lwc) have such words",
+            ));
+        }
+        if !(4..=32).contains(&(self.word_bits / 8)) || self.word_bits % 8 != 0 {
+            return Err(Error::usage("--word-bits: words have whole bytes, 32 to 256 bits"));
+        }
         if self.shape == Shape::Axi && target.name != "verilog" {
             return Err(Error::usage(format!("--shape axi: target {} has no such cores; verilog does", target.name)));
         }
@@ -198,6 +213,7 @@ impl Build {
     fn shape_words(&self) -> Option<String> {
         match self.shape {
             Shape::Stream => None,
+            Shape::Lwc if self.word_bits != 32 => Some(format!("--shape lwc --word-bits {}", self.word_bits)),
             Shape::Lwc => Some("--shape lwc".to_owned()),
             Shape::Axi => Some("--shape axi".to_owned()),
         }
@@ -250,10 +266,11 @@ impl Build {
             false => None,
         };
         let usual = Options::default();
-        let (mut fifo_tokens, mut loop_levels) = (self.fifo_tokens, self.hardware.loop_levels);
+        let (mut fifo_tokens, mut hardware) = (self.fifo_tokens, self.hardware);
         if self.shape == Shape::Lwc {
             fifo_tokens = if fifo_tokens == DEFAULT_FIFO_TOKENS { LWC_FIFO_TOKENS } else { fifo_tokens };
-            loop_levels = if loop_levels == 0 { LWC_LOOP_LEVELS } else { loop_levels };
+            hardware.loop_levels = if hardware.loop_levels == 0 { LWC_LOOP_LEVELS } else { hardware.loop_levels };
+            (hardware.unrolled_iterations, hardware.unrolled_steps) = LWC_UNROLLED;
         }
         Ok(Options {
             command: self.command(),
@@ -266,7 +283,7 @@ impl Build {
                 small: self.small.then(|| Arc::new(Interpreted) as Arc<dyn Fills>),
                 ..usual.c
             },
-            hardware: headrace_hardware::Options { loop_levels, ..self.hardware },
+            hardware,
             axi: self.shape == Shape::Axi,
             prefix: usual.prefix,
             automata: usual.automata,

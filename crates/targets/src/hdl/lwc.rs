@@ -37,7 +37,7 @@ impl Language {
         options: &Options,
     ) -> Result<Files, Vec<Diagnostic>> {
         let design = super::project::design(network, options)?;
-        let about = format!("{} LWC hardware API, words of 32 bits.", core.about());
+        let about = format!("{} LWC hardware API, words of {} bits.", core.about(), script.word_bits());
         let mut part = Part::of(&design, "", about);
         let head = head(options);
         let mut files = (self.modules)(&design, &head, &part.folder);
@@ -46,21 +46,30 @@ impl Language {
         part.is_timed = false;
         let (comment, ending, texts) = (self.comment, self.ending, &self.lwc);
         let [ports, unused] = if matches!(core, Core::Aead { .. }) { texts.with_keys } else { texts.without_keys };
-        let top = texts.top.replace("CORE", &inner).replace("SDI_PORTS\n", ports).replace("SDI_UNUSED\n", unused);
+        let bits = script.word_bits();
+        let top = (bits - 1).to_string();
+        let top = texts
+            .top
+            .replace("WORD_TOP", &top)
+            .replace("CORE", &inner)
+            .replace("SDI_PORTS\n", ports)
+            .replace("SDI_UNUSED\n", unused);
         files.insert(format!("rtl/{TOP}.{ending}"), format!("{comment} {head}\n{top}").into_bytes());
         let script_files = script.files(&head);
         let most_lines = script_files.iter().map(|(_, text)| text.lines().count()).max().unwrap_or(0);
         let bench = texts.bench.replace("WORDS", &most_lines.to_string());
+        let bench = bench.replace("WORD_BITS_OF_CORE", &bits.to_string());
         files.insert(format!("tb/{TOP}_tb.{ending}"), format!("{comment} {head}\n{bench}").into_bytes());
         for (name, text) in script_files {
             part.tokens.push(format!("kat/{name}"));
             files.insert(format!("kat/{name}"), text.into_bytes());
         }
         let text = format!(
-            "## `{TOP}`\n\n{about} The top is in `rtl/{TOP}.{ending}`, around the network `{network}`; `lwc.core` describes it to FuseSoC.\n\n{API}\
+            "## `{TOP}`\n\n{about} The top is in `rtl/{TOP}.{ending}`, around the network `{network}`; `lwc.core` describes it to FuseSoC.\n\n{api}\
              \n`kat` holds {n} messages in the form that the benches of the API read.\n",
             about = part.about,
             network = network.name,
+            api = API.replace("WORD_BITS", &bits.to_string()),
             n = script.messages(),
         );
         self.frame(title, &text, &[part], options, &mut files);
@@ -74,9 +83,9 @@ const API: &str = "\
 | --- | ---: | --- | --- |
 | `clk` | 1 | in | all registers change at its rising edge |
 | `rst` | 1 | in | active high; its release must be synchronous to `clk` |
-| `pdi_data`, `pdi_valid`, `pdi_ready` | 32, 1, 1 | in | instructions, nonces, associated data, texts, tags |
+| `pdi_data`, `pdi_valid`, `pdi_ready` | WORD_BITS, 1, 1 | in | instructions, nonces, associated data, texts, tags |
 | `sdi_data`, `sdi_valid`, `sdi_ready` | 32, 1, 1 | in | keys; a hash function never takes any |
-| `do_data`, `do_valid`, `do_ready`, `do_last` | 32, 1, 1, 1 | out | texts, tags, digests, status; `do_last` comes with the status |
+| `do_data`, `do_valid`, `do_ready`, `do_last` | WORD_BITS, 1, 1, 1 | out | texts, tags, digests, status; `do_last` comes with the status |
 
 A word moves at a rising edge at which valid and ready are set. Words are big-endian: the first byte of a string is in the top
 bits. Plaintext goes out as it is decrypted, as the API lets it: nobody may use it before the status word says success. A segment of

@@ -188,6 +188,9 @@ impl Flow<'_> {
                 Clock::new(placed.into_iter().map(|(seed, placed)| (seed, placed.fmax_mhz, placed.critical)).collect())
             }),
             cycles: None,
+            inverse_cycles: None,
+            verified: None,
+            published: source.published.clone(),
             netlist_verified: None,
             provenance: Provenance {
                 command: String::new(),

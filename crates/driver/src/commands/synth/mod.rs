@@ -16,7 +16,7 @@ mod steps;
 mod tools;
 
 use super::Context;
-use crate::cli::SynthArgs;
+use crate::cli::{ShapeName, SynthArgs};
 use crate::failure::Outcome;
 use crate::output::{self, write_file};
 use crate::progress::{Progress, Unit};
@@ -24,7 +24,7 @@ use crate::project_folder::{self, Beside};
 use flow::{Flow, Mapped, Read};
 use headrace::Error;
 use headrace::build::hardware_words;
-use headrace_bench::hardware::{self, Core, Cycles};
+use headrace_bench::hardware::{self, Core, Cycles, Provenance};
 use headrace_bench::machine;
 use headrace_bench::results::Results;
 use headrace_synthesis::device::{self, Device};
@@ -50,6 +50,9 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
         if arguments.cores.is_empty() {
             return Ok(());
         }
+    }
+    if arguments.cycles_only {
+        return cycles_only(context, arguments);
     }
     let devices = devices(arguments)?;
     let tools = Tools::find(&devices, arguments.seeds > 0)?;
@@ -108,6 +111,102 @@ pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
     }
 }
 
+/// Measures cycles, prints a table and writes results: rows without a device.
+fn cycles_only(context: &mut Context, arguments: &SynthArgs) -> Outcome {
+    let sources = sources::all(context, arguments)?;
+    let steps = Steps::new(Duration::from_secs(arguments.timeout.into()));
+    let simulators = Simulator::find();
+    if simulators.is_empty() {
+        return Err(Error::missing("there is no iverilog and no verilator on the path (apt-get install iverilog)"));
+    }
+    let command = command(arguments);
+    let jobs = arguments.jobs.map_or_else(processors, |jobs| jobs as usize);
+    let of = |source: &Source| {
+        let top = source.reading.top.clone().unwrap_or_default();
+        let measured = measured(&steps, &simulators, source, &top);
+        measured.map(|measured| measured.row(source, &command)).map_err(|why| format!("{}: {why}", source.name()))
+    };
+    if let Some(folder) = &arguments.keep {
+        project_folder::check(folder, beside(arguments))?;
+        let mut kept = Files::new();
+        for source in &sources {
+            let files = source.all_files().map(|(name, bytes)| (format!("rtl/{name}"), bytes.clone()));
+            let bench = source.test_bench().into_iter().flat_map(|bench| bench.files.iter().cloned());
+            kept.extend(files.chain(bench).map(|(name, bytes)| (format!("{}/{name}", source.folder()), bytes)));
+        }
+        project_folder::write(folder, &kept, beside(arguments))?;
+    }
+    let cores = in_parallel(&sources, jobs, of, || {})?;
+    for core in &cores {
+        tell(context, core);
+    }
+    output::print(hardware::table(&cores).as_bytes())?;
+    match &arguments.json {
+        Some(path) => write_file(path, results(with_others(cores, arguments)?).to_json().as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// What the bench of a core tells.
+#[derive(Clone, Default)]
+struct Told {
+    cycles: Option<Cycles>,
+    inverse_cycles: Option<Cycles>,
+    verified: Option<String>,
+    simulator: Option<String>,
+}
+
+impl Told {
+    /// A row with nothing else.
+    fn row(self, source: &Source, command: &str) -> Core {
+        Core {
+            primitive: source.primitive.clone(),
+            operation: source.operation.clone(),
+            variant: source.variant.clone(),
+            implementation: source.implementation.clone(),
+            like: source.like.clone(),
+            published: source.published.clone(),
+            cycles: self.cycles,
+            inverse_cycles: self.inverse_cycles,
+            verified: self.verified,
+            provenance: Provenance {
+                command: command.to_owned(),
+                made_by: source.made_by.clone(),
+                sources: source.all_files().map(|(name, bytes)| (name.clone(), steps::digest(bytes))).collect(),
+                top: source.reading.top.clone().unwrap_or_default(),
+                tools: self.simulator.map(|version| ("simulator".to_owned(), version)).into_iter().collect(),
+                ..Provenance::default()
+            },
+            ..Core::default()
+        }
+    }
+}
+
+/// The cycles of messages, of a core whose answers are right.
+fn measured(steps: &Steps, simulators: &[Simulator], source: &Source, top: &str) -> Result<Told, String> {
+    match &source.timing {
+        Timing::Given { bits, cycles } => Ok(Told {
+            cycles: Some(Cycles {
+                block_bits: *bits,
+                per_block: *cycles as f64,
+                source: "given on the command line".into(),
+                ..Cycles::default()
+            }),
+            ..Told::default()
+        }),
+        Timing::Measured(bench) => {
+            let Some(simulator) = bench.simulator(simulators) else { return Ok(Told::default()) };
+            let verilog: Vec<(String, Vec<u8>)> = source.all_files().cloned().collect();
+            let simulated = bench.run(steps, simulator, top, &verilog)?;
+            right(&simulated, "the Verilog")?;
+            let [cycles, inverse_cycles] = bench.cycles(&simulated, simulator);
+            let verified = bench.verified(&simulated, simulator);
+            Ok(Told { cycles, inverse_cycles, verified, simulator: Some(simulator.version.clone()) })
+        }
+        Timing::Unknown => Ok(Told::default()),
+    }
+}
+
 /// The devices that are named, each once, with what they need beside tools.
 fn devices(arguments: &SynthArgs) -> Outcome<Vec<&'static Device>> {
     let mut devices: Vec<&'static Device> = Vec::new();
@@ -161,6 +260,10 @@ fn command(arguments: &SynthArgs) -> String {
     option("cycles", arguments.cycles.map(|cycles| cycles.to_string()));
     option("like", arguments.like.clone());
     words.extend(hardware_words(&arguments.hardware.options()));
+    words.extend((arguments.shape == ShapeName::Lwc).then(|| "--shape lwc".to_owned()));
+    words.extend(arguments.word_bits.map(|bits| format!("--word-bits {bits}")));
+    words.extend(arguments.study.iter().map(|path| format!("--study {}", quoted(&path.display().to_string()))));
+    words.extend(arguments.cycles_only.then(|| "--cycles-only".to_owned()));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
     words.extend(arguments.simulate.then(|| "--simulate".to_owned()));
     words.extend(arguments.allow_constant.then(|| "--allow-constant".to_owned()));
@@ -195,8 +298,7 @@ fn with_others(cores: Vec<Core>, arguments: &SynthArgs) -> Outcome<Vec<Core>> {
     let text = headrace::reading::read_at_most(path, MOST_RESULTS).map_err(Error::wrong)?;
     let known = Results::from_json(&String::from_utf8_lossy(&text));
     let known = known.map_err(|wrong| Error::wrong(format!("{}: {wrong}", path.display())))?;
-    let others = known.cores.into_iter().filter(|other| cores.iter().all(|core| !core.is_of(other)));
-    Ok(others.chain(cores.iter().cloned()).collect())
+    Ok(hardware::renewed(known.cores, cores))
 }
 
 /// Most bytes of a file of results.
@@ -265,7 +367,9 @@ impl Run<'_> {
         let cycles = in_parallel(
             &cores,
             self.jobs,
-            |(source, read)| self.cycles(source, read).map_err(|why| of(source) + &why),
+            |(source, read)| {
+                measured(self.flow.steps, self.simulators, source, &read.top).map_err(|why| of(source) + &why)
+            },
             told,
         )?;
         let pairs: Vec<(usize, &'static Device)> =
@@ -318,37 +422,16 @@ impl Run<'_> {
             let placed = by_pair.remove(&at).unwrap_or_default();
             let named = |why: String| Error::wrong(format!("{}on {}: {why}", of(source), device.name));
             let mut row = self.flow.figures(source, read, device, mapped, placed).map_err(named)?;
-            row.cycles.clone_from(&cycles[*core]);
+            let told = cycles[*core].clone();
+            (row.cycles, row.inverse_cycles, row.verified) = (told.cycles, told.inverse_cycles, told.verified);
             row.netlist_verified = verified.remove(&at);
-            if let Some(simulator) = source.test_bench().and_then(|bench| bench.simulator(self.simulators)) {
-                row.provenance.tools.insert("simulator".into(), simulator.version.clone());
-            }
+            row.provenance.tools.extend(told.simulator.map(|version| ("simulator".to_owned(), version)));
             rows.push(row);
             if self.keeps {
                 self.keep(*core, read, device, mapped, &mut kept).map_err(named)?;
             }
         }
         Ok((rows, kept))
-    }
-
-    /// The cycles of messages, of a core whose answers are right.
-    fn cycles(&self, source: &Source, read: &Read) -> Result<Option<Cycles>, String> {
-        match &source.timing {
-            Timing::Given { bits, cycles } => Ok(Some(Cycles {
-                block_bits: *bits,
-                per_block: *cycles as f64,
-                source: "given on the command line".into(),
-                ..Cycles::default()
-            })),
-            Timing::Measured(bench) => {
-                let Some(simulator) = bench.simulator(self.simulators) else { return Ok(None) };
-                let verilog: Vec<(String, Vec<u8>)> = source.all_files().cloned().collect();
-                let simulated = bench.run(self.flow.steps, simulator, &read.top, &verilog)?;
-                right(&simulated, "the Verilog")?;
-                Ok(bench.cycles(&simulated, simulator))
-            }
-            Timing::Unknown => Ok(None),
-        }
     }
 
     /// What the mapped netlist of a core was held to.

@@ -19,9 +19,13 @@ pub(super) struct TestBench {
     /// The module that it is.
     module: String,
     /// Files by the path at which it looks for them; that of the bench itself is first.
-    files: Vec<(String, Vec<u8>)>,
+    pub(super) files: Vec<(String, Vec<u8>)>,
     /// Blocks of its messages, where they are known.
     blocks: Vec<Option<u64>>,
+    /// The same of messages that are decrypted, of a core that does both.
+    inverse_blocks: Vec<Option<u64>>,
+    /// It runs again with stalls by chance at all ports.
+    stalls: bool,
     /// Bits of a block.
     block_bits: u64,
     /// The Verilog that it tests is newer than of 2005.
@@ -58,6 +62,9 @@ pub(super) struct Simulated {
     cycles: Vec<(usize, u64)>,
     /// What was said of those that failed.
     pub(super) said: String,
+    /// Messages whose answers were right with stalls at all ports, too, where that was tried.
+    #[serde(default)]
+    pub(super) stalled: usize,
 }
 
 impl Simulator {
@@ -81,16 +88,34 @@ impl TestBench {
         let is_bench = |path: &&String| path.starts_with(&place) && path.ends_with("_tb.v");
         let path = files.keys().find(is_bench)?;
         let dut = path.strip_prefix(&place)?.strip_suffix("_tb.v")?.to_owned();
-        let tokens = files.iter().filter(|(path, _)| path.ends_with(".hex"));
+        let answers = format!("{folder}kat/");
+        let is_token = |path: &str| path.ends_with(".hex") || path.starts_with(&answers) && path.ends_with(".txt");
+        let tokens = files.iter().filter(|(path, _)| is_token(path));
         let all = std::iter::once((path, &files[path])).chain(tokens);
         Some(Self {
             module: format!("{dut}_tb"),
             dut,
             files: all.map(|(path, bytes)| (path.clone(), bytes.clone())).collect(),
             blocks,
+            inverse_blocks: Vec::new(),
+            stalls: false,
             block_bits,
             is_new_verilog: false,
         })
+    }
+
+    /// The bench of a core with the LWC hardware API, whose messages are these: their numbers from 0 on, whether they are
+    /// decrypted, and their blocks.
+    pub(super) fn of_lwc(files: &Files, measured: &[(usize, bool, u64)], block_bits: u64) -> Option<Self> {
+        let mut bench = Self::of_project(files, "", Vec::new(), block_bits)?;
+        // That bench counts from 1 on.
+        for (at, decrypts, n) in measured {
+            let blocks = if *decrypts { &mut bench.inverse_blocks } else { &mut bench.blocks };
+            blocks.resize(blocks.len().max(at + 2), None);
+            blocks[at + 1] = Some(*n);
+        }
+        bench.stalls = true;
+        Some(bench)
     }
 
     /// The bench in a folder of a project that was written, if it has one.
@@ -156,34 +181,56 @@ impl TestBench {
         let version = if self.is_new_verilog { "2012" } else { "2005" };
         let mut parts = vec![simulator.version.as_str(), version];
         parts.extend(digests.iter().flat_map(|(path, digest)| [*path, digest.as_str()]));
+        parts.extend(self.stalls.then_some("stalls"));
         let (simulated, _) = steps.once("simulate", &parts, |bench| {
             for (path, bytes) in files.iter().chain(verilog) {
                 bench.write(path, bytes)?;
             }
             let sources = files.iter().take(1).chain(verilog).map(|(path, _)| path.as_str());
             let sources = sources.filter(|path| path.ends_with(".v") || path.ends_with(".sv"));
-            let said = if simulator.command == "iverilog" {
+            let ran: &[&str] = if simulator.command == "iverilog" {
                 let dialect = format!("-g{version}");
                 let words = ["iverilog", &dialect, "-s", &self.module, "-o", "sim.vvp"];
                 bench.run(words.into_iter().chain(sources))?;
-                bench.run(["vvp", "-n", "sim.vvp", "+seed=1", "+stall=0"])?
+                &["vvp", "-n", "sim.vvp"]
             } else {
                 let words = ["verilator", "--binary", "-j", "1", "-Wno-fatal", "-Wno-WIDTH", "-Wno-STMTDLY"];
                 let own = ["--top-module", &self.module, "--Mdir", "verilated", "-o", "sim"];
                 bench.run(words.into_iter().chain(own).chain(sources))?;
-                bench.run(["./verilated/sim", "+seed=1", "+stall=0"])?
+                &["./verilated/sim"]
             };
-            read(&said.text)
+            let run = |settings: &[&str]| read(&bench.run(ran.iter().chain(settings).copied())?.text);
+            let mut simulated = run(&["+seed=1", "+stall=0", "+cycles=1"])?;
+            if self.stalls {
+                let stalled = run(&["+seed=1", "+stall=30"])?;
+                simulated.stalled = stalled.passed;
+                simulated.failed += stalled.failed;
+                simulated.said = [simulated.said, stalled.said].concat();
+            }
+            Ok(simulated)
         })?;
         Ok(simulated)
     }
 
-    /// The cycles that messages took.
-    pub(super) fn cycles(&self, simulated: &Simulated, simulator: &Simulator) -> Option<Cycles> {
-        let known = simulated.cycles.iter();
-        let messages = known.filter_map(|(at, cycles)| Some(((*self.blocks.get(*at)?)?, *cycles)));
-        let source = format!("simulated by {}, without stalls", simulator.version);
-        Cycles::measured(self.block_bits, messages.collect(), source)
+    /// The cycles that messages took; and those that decrypted ones took, in a core that does both.
+    pub(super) fn cycles(&self, simulated: &Simulated, simulator: &Simulator) -> [Option<Cycles>; 2] {
+        [&self.blocks, &self.inverse_blocks].map(|blocks| {
+            let known = simulated.cycles.iter();
+            let messages = known.filter_map(|(at, cycles)| Some(((*blocks.get(*at)?)?, *cycles)));
+            let source = format!("simulated by {}, without stalls", simulator.version);
+            Cycles::measured(self.block_bits, messages.collect(), source)
+        })
+    }
+
+    /// What a simulation held a core to, where it was with stalls, too.
+    pub(super) fn verified(&self, simulated: &Simulated, simulator: &Simulator) -> Option<String> {
+        let Simulated { passed, stalled, .. } = simulated;
+        self.stalls.then(|| {
+            format!(
+                "{passed} messages without stalls and {stalled} with stalls at all ports, simulated by {}",
+                simulator.version
+            )
+        })
     }
 }
 
@@ -201,7 +248,7 @@ fn read(said: &str) -> Result<Simulated, String> {
     let is_complaint =
         |line: &&str| !line.ends_with(" cycles") && !line.starts_with("operation ") && !line.trim().is_empty();
     let said: Vec<&str> = said.lines().filter(is_complaint).take(MOST_LINES).collect();
-    Ok(Simulated { passed: counts.passed, failed: counts.failed, cycles, said: said.join("\n  ") })
+    Ok(Simulated { passed: counts.passed, failed: counts.failed, cycles, said: said.join("\n  "), stalled: 0 })
 }
 
 /// Lines of what a bench says of what is wrong.

@@ -2,7 +2,7 @@
 //! that tells how many cycles messages take in each.
 
 use super::simulation::TestBench;
-use crate::cli::SynthArgs;
+use crate::cli::{ShapeName, SynthArgs};
 use crate::commands::Context;
 use crate::failure::Outcome;
 use headrace::Error;
@@ -10,6 +10,7 @@ use headrace::build::answers::interpreted_answer;
 use headrace::build::recording::{record, recorded};
 use headrace::build::{self, Build};
 use headrace::reading::read_at_most;
+use headrace_bench::study::{Published, Study};
 use headrace_ir::{Int, IntType, Network};
 use headrace_library::Role;
 use headrace_library::catalog::{Library, OperationSpec};
@@ -32,6 +33,8 @@ pub(super) struct Source {
     pub(super) implementation: String,
     /// What it does, too: the name of a core that is ours; empty where nobody says.
     pub(super) like: String,
+    /// What a study has of it.
+    pub(super) published: Option<Published>,
     /// The command that made it; empty for what a user has written.
     pub(super) made_by: String,
     /// Files that are read, by plain names.
@@ -87,9 +90,18 @@ impl Source {
 /// Everything that is named on the command line, in its order.
 pub(super) fn all(context: &mut Context, arguments: &SynthArgs) -> Outcome<Vec<Source>> {
     let library = context.library()?;
+    if arguments.shape == ShapeName::Axi {
+        return Err(Error::usage("--shape axi: cores are measured with streams or with the LWC hardware API"));
+    }
+    if arguments.shape != ShapeName::Lwc && (arguments.study.is_some() || arguments.word_bits.is_some()) {
+        return Err(Error::usage("--study, --word-bits: they are about cores with the LWC hardware API (--shape lwc)"));
+    }
+    let study = arguments.study.as_deref().map(study).transpose()?;
     let mut sources = Vec::new();
     for name in &arguments.cores {
-        if build::is_of_library(&library, name) {
+        if arguments.shape == ShapeName::Lwc {
+            sources.extend(of_lwc(context, &library, name, study.as_ref(), arguments)?);
+        } else if build::is_of_library(&library, name) {
             sources.extend(of_set(context, &library, name, arguments)?);
         } else if is_verilog(Path::new(name)) {
             sources.push(of_path(context, &library, Path::new(name), arguments)?);
@@ -115,6 +127,7 @@ fn build_of(arguments: &SynthArgs, name: &str, operation: Option<&str>) -> Outco
         operations: operation.map(str::to_owned).into_iter().collect(),
         fused: !arguments.unfused,
         hardware: arguments.hardware.options(),
+        shape: arguments.shape.into(),
         ..Build::new(target()?, &[name])
     })
 }
@@ -194,6 +207,55 @@ fn of_operation(
         made_by: built.command,
         ..of_project(&files, &format!("{}/", spec.name), bench)
     })
+}
+
+/// A study in a file.
+fn study(path: &Path) -> Outcome<Study> {
+    let text = read(path)?;
+    let study = Study::parse(&String::from_utf8_lossy(&text));
+    study.map_err(|why| Error::wrong(format!("{}: {why}", path.display())))
+}
+
+/// Cores with the LWC hardware API of parameter sets, with known answers and messages of several lengths in their benches.
+fn of_lwc(
+    context: &mut Context,
+    library: &Library,
+    name: &str,
+    study: Option<&Study>,
+    arguments: &SynthArgs,
+) -> Outcome<Vec<Source>> {
+    if !arguments.parameters.is_empty() || arguments.like.is_some() || !arguments.block.is_empty() {
+        return Err(Error::usage("--shape lwc: --set, --like and --block are for networks and Verilog"));
+    }
+    if !build::is_of_library(library, name) {
+        return Err(Error::usage(format!("--shape lwc is for parameter sets of the library; `{name}` is none")));
+    }
+    let mut sources = Vec::new();
+    for set in build::sets_of(library, &[name.to_owned()], target()?)? {
+        let studied = study.and_then(|study| study.of(set));
+        let mut specs = library.operations().iter().filter(|spec| spec.set == set);
+        let usual = specs.clone().find_map(block_bytes).unwrap_or(USUAL_BLOCK);
+        let bytes = studied.map_or(usual, |studied| studied.block_bytes);
+        let word_bits = arguments.word_bits.or(studied.map(|studied| studied.word_bits)).unwrap_or(32);
+        let operations = arguments.operations.clone();
+        let variant = arguments.variant.clone().or_else(|| studied?.variant.clone());
+        let build = Build { operations, word_bits, variant: variant.clone(), ..build_of(arguments, set, Some(""))? };
+        build.check()?;
+        let title = specs.next().map_or_else(String::new, |spec| format!("{}, {set}", spec.title));
+        let core = context.workspace.lwc_core(library, &[set], &title, &build, Some(bytes), &|_, _| {});
+        let core = context.told(core)?;
+        let bench = TestBench::of_lwc(&core.files, &core.measured, 8 * bytes);
+        sources.push(Source {
+            primitive: set.to_owned(),
+            operation: "lwc".into(),
+            variant: joined(variant.into_iter().chain(folding(arguments)).collect()),
+            implementation: "headrace".into(),
+            published: studied.map(|studied| studied.published.clone()),
+            made_by: build.command(),
+            ..of_project(&core.files, "", bench)
+        });
+    }
+    Ok(sources)
 }
 
 /// Known answers that the bench of a core holds, and their bytes.
@@ -374,6 +436,7 @@ fn of_project(files: &Files, folder: &str, bench: Option<TestBench>) -> Source {
         variant: String::new(),
         implementation: String::new(),
         like: String::new(),
+        published: None,
         made_by: String::new(),
         files,
         included: Vec::new(),
@@ -497,6 +560,7 @@ fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &Sy
         variant: String::new(),
         implementation: path.display().to_string(),
         like: alike,
+        published: None,
         made_by: String::new(),
         reading: Reading { files: files.iter().map(|(name, _)| name.clone()).collect(), top, parameters },
         files,

@@ -13,6 +13,8 @@ pub struct Counted<'a> {
     pub operations: &'a BTreeMap<String, f64>,
     /// The longest chain of a group.
     pub chain: &'a BTreeMap<String, f64>,
+    /// Further operations that the chain waits for, of kinds that are in it: they go through the same pipes.
+    pub beside: &'a BTreeMap<String, f64>,
     /// Iterations of a group.
     pub group: f64,
     /// Whether a group waits for the one before.
@@ -61,7 +63,12 @@ impl Processor {
         }
         // As much of a group as lies in the window is waited for at once.
         let latency = |(kind, count): (&String, &f64)| count * self.latency.get(kind).copied().unwrap_or(1.0);
-        let chain: f64 = counted.chain.iter().map(latency).sum();
+        let begins = |(kind, count): (&String, &f64)| {
+            let taken = self.pipe.values().filter_map(|pipe| Some(pipe.busy.get(kind)? / pipe.count.value));
+            count * taken.fold(0.0, f64::max)
+        };
+        let chain: f64 =
+            counted.chain.iter().map(latency).sum::<f64>() + counted.beside.iter().map(begins).sum::<f64>();
         let seen = if counted.is_carried { 1.0 } else { (all * counted.group / self.window.value).min(1.0) };
         bound(chain * seen / counted.group, "latency");
         Ok(best)
@@ -81,7 +88,8 @@ mod tests {
         let operations = |n: f64| BTreeMap::from([("logic".to_owned(), n), ("shift".to_owned(), n)]);
         let none = BTreeMap::new();
         let pace = |operations: &BTreeMap<String, f64>, chain: &BTreeMap<String, f64>, is_carried: bool| {
-            processor.pace(&Counted { operations, chain, group: 1.0, is_carried }).expect("all is known").cycles
+            let counted = Counted { operations, chain, beside: &none, group: 1.0, is_carried };
+            processor.pace(&counted).expect("all is known").cycles
         };
         let wide = pace(&operations(1000.0), &none, false);
         assert!((400.0..=600.0).contains(&wide), "{wide}");
@@ -92,7 +100,12 @@ mod tests {
             pace(&operations(10.0), &operations(10.0), false) < pace(&operations(10.0), &operations(10.0), true) / 5.0
         );
         let unknown = BTreeMap::from([("prayer".to_owned(), 1.0)]);
-        let counted = Counted { operations: &unknown, chain: &none, group: 1.0, is_carried: false };
+        // Three shifts that one operation waits for begin in two pipes.
+        let (one, two) = (BTreeMap::from([("shift".to_owned(), 1.0)]), BTreeMap::from([("shift".to_owned(), 2.0)]));
+        let counted = Counted { operations: &one, chain: &one, beside: &two, group: 1.0, is_carried: true };
+        let waited = processor.pace(&counted).expect("all is known").cycles;
+        assert!(waited > pace(&one, &one, true), "{waited}");
+        let counted = Counted { operations: &unknown, chain: &none, beside: &none, group: 1.0, is_carried: false };
         assert_eq!(processor.pace(&counted), Err("nothing is known of prayer".into()));
     }
 }

@@ -2,7 +2,7 @@
 //! others. Nothing is known here of the code that a kernel was made of, but what its operations do.
 //!
 //! Registers are those of the allocation. A value that is read too late, or a register that two values have at once, gives wrong
-//! results here, as on the machine; results that come into a file beyond its ports are an error.
+//! results here, as on the machine. Ports of register files are not looked at: what meets at them is counted with the allocation.
 
 use crate::kernel::{Kernel, Operand, What};
 use crate::machine::Machine;

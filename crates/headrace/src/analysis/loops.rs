@@ -89,6 +89,7 @@ pub fn json(network: &Network, sources: &SourceMap, found: &Found) -> (Value, Va
         let work = json!({
             "operations": way.work.operations,
             "chain": way.work.chain,
+            "beside_the_chain": way.work.beside,
             "iterations": way.work.group,
             "one_after_the_other": way.work.is_carried,
         });

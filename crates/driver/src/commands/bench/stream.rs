@@ -756,8 +756,8 @@ impl Bench<'_> {
         if work.operations.is_empty() {
             return Ok(Err(format!("operations of {} are not counted", way.variant.name)));
         }
-        let (operations, chain) = (&work.operations, &work.chain);
-        let counted = Counted { operations, chain, group: work.group, is_carried: work.is_carried };
+        let (operations, chain, beside) = (&work.operations, &work.chain, &work.beside);
+        let counted = Counted { operations, chain, beside, group: work.group, is_carried: work.is_carried };
         let messages = if way.messages > 1 { format!(", {} messages", way.messages) } else { String::new() };
         let about = format!("{}{messages}", way.variant.name);
         let pace = processor.pace(&counted);

@@ -40,6 +40,9 @@ pub struct Work {
     pub operations: BTreeMap<String, f64>,
     /// The longest chain of operations that wait for each other, in a group of iterations.
     pub chain: BTreeMap<String, f64>,
+    /// Further operations of a kind whose results one of that chain takes together with the result it waits for: what is made
+    /// of the same value by the same pipes is not all there at once.
+    pub beside: BTreeMap<String, f64>,
     /// Iterations of a group: they are done together, and the next group beside them as far as a processor sees.
     pub group: f64,
     /// Whether a group waits for the one before.
@@ -68,7 +71,8 @@ impl Work {
 
     /// Both, one after the other: this one so many times for each iteration of the other.
     pub fn before(&self, times: f64, other: &Work) -> Work {
-        let mut all = Work { group: self.group / times.max(1.0), chain: self.chain.clone(), ..Work::default() };
+        let (chain, beside) = (self.chain.clone(), self.beside.clone());
+        let mut all = Work { group: self.group / times.max(1.0), chain, beside, ..Work::default() };
         all.add_all(self, times);
         all.add_all(other, 1.0);
         all
@@ -111,12 +115,29 @@ impl<'k> Trace<'k> {
     /// What all of it takes with so many registers; `weight` says how long an operation is waited for, to find the longest chain.
     pub fn work(&self, registers: usize, weight: impl Fn(&str) -> f64) -> Work {
         let mut work = Work::default();
-        let mut ends: FxHashMap<u64, (f64, Vec<f64>)> = FxHashMap::default();
+        let mut ends: FxHashMap<u64, (f64, Vec<f64>, BTreeMap<&'k str, f64>)> = FxHashMap::default();
         let mut kinds: Vec<&'k str> = Vec::new();
-        let mut longest: (f64, Vec<f64>) = (0.0, Vec::new());
+        let mut longest: (f64, Vec<f64>, BTreeMap<&'k str, f64>) = Default::default();
+        let mut made_by: FxHashMap<u64, &'k str> = FxHashMap::default();
         for (value, operations, operands) in &self.steps {
-            let before = operands.iter().filter_map(|operand| ends.get(operand)).max_by(|a, b| a.0.total_cmp(&b.0));
-            let (mut length, mut counts) = before.cloned().unwrap_or_default();
+            let before = operands
+                .iter()
+                .filter_map(|operand| Some((operand, ends.get(operand)?)))
+                .max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
+            let (mut length, mut counts, mut beside) = before.map(|(_, end)| end.clone()).unwrap_or_default();
+            if let Some(kind) = before.and_then(|(operand, _)| made_by.get(operand)) {
+                let distinct: FxHashSet<u64> = operands.iter().copied().collect();
+                let alike = |operand: &u64| {
+                    made_by.get(operand) == Some(kind) && ends.get(operand).is_some_and(|end| end.0 == length)
+                };
+                let others = distinct.iter().filter(|operand| alike(operand)).count() as f64 - 1.0;
+                if others > 0.0 {
+                    *beside.entry(*kind).or_default() += others;
+                }
+            }
+            if let [(kind, _)] = operations[..] {
+                made_by.insert(*value, kind);
+            }
             for &(kind, count) in operations {
                 work.add(kind, count);
                 let at = kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
@@ -130,10 +151,11 @@ impl<'k> Trace<'k> {
                 length += waited * weight(kind);
             }
             if length > longest.0 {
-                longest = (length, counts.clone());
+                longest = (length, counts.clone(), beside.clone());
             }
-            ends.insert(*value, (length, counts));
+            ends.insert(*value, (length, counts, beside));
         }
+        work.beside = longest.2.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect();
         for (kind, count) in kinds.iter().zip(&longest.1).filter(|(_, count)| **count > 0.0) {
             work.chain.insert((*kind).to_owned(), *count);
         }
@@ -212,6 +234,8 @@ mod tests {
             BTreeMap::from([("add".into(), 4.0), ("logic".into(), 2.0), ("permute".into(), 2.0)])
         );
         assert_eq!(wide.chain, BTreeMap::from([("add".into(), 1.0), ("logic".into(), 1.0), ("permute".into(), 2.0)]));
+        // Two sums each go into what the chain goes through, and two results of these into its end.
+        assert_eq!(wide.beside, BTreeMap::from([("add".into(), 1.0), ("logic".into(), 1.0)]));
         let narrow = trace.work(3, usual_weight);
         assert!(narrow.operations.get("load").is_some_and(|loads| *loads >= 1.0), "{narrow:?}");
         let halved = wide.of_group(2.0);

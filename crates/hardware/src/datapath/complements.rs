@@ -1,8 +1,8 @@
 //! Complements of single bits as one sum with a constant: rounds are alike again that differ in the constants which they add.
 //!
-//! Simplification follows the bits of a value that a constant was added to, and leaves a complement of each bit where the constant has a
-//! 1. In each round these are others. Where every bit of a value is read by itself, either always inverted or never, it is a bit of the
-//! sum with the constant instead, which a plan takes from a ROM.
+//! Simplification follows the bits of a value that a constant was added to, and leaves a complement of each bit that the constant has
+//! set. In each round these are others. Where every bit of a value is read by itself, either always inverted or never, it is a bit of
+//! the sum with the constant instead, which a plan takes from a ROM.
 
 use super::region::{Region, Task};
 use headrace_kernel::{NodeId, Op};

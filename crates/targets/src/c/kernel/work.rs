@@ -85,6 +85,9 @@ pub(super) struct Trace<'k> {
     steps: Vec<Step<'k>>,
 }
 
+/// The longest chain up to a value: how long it is waited for, operations of each kind, and those beside them.
+type End<'k> = (f64, Vec<f64>, BTreeMap<&'k str, f64>);
+
 /// A value, what it is made by, and what of.
 type Step<'k> = (u64, Vec<(&'k str, f64)>, Vec<u64>);
 
@@ -115,9 +118,9 @@ impl<'k> Trace<'k> {
     /// What all of it takes with so many registers; `weight` says how long an operation is waited for, to find the longest chain.
     pub fn work(&self, registers: usize, weight: impl Fn(&str) -> f64) -> Work {
         let mut work = Work::default();
-        let mut ends: FxHashMap<u64, (f64, Vec<f64>, BTreeMap<&'k str, f64>)> = FxHashMap::default();
+        let mut ends: FxHashMap<u64, End<'k>> = FxHashMap::default();
         let mut kinds: Vec<&'k str> = Vec::new();
-        let mut longest: (f64, Vec<f64>, BTreeMap<&'k str, f64>) = Default::default();
+        let mut longest: End<'k> = Default::default();
         let mut made_by: FxHashMap<u64, &'k str> = FxHashMap::default();
         for (value, operations, operands) in &self.steps {
             let before = operands

@@ -197,7 +197,7 @@ impl Build {
                 "--word-bits: only cores with the LWC hardware API (--shape lwc) have such words",
             ));
         }
-        if !(4..=32).contains(&(self.word_bits / 8)) || self.word_bits % 8 != 0 {
+        if !(4..=32).contains(&(self.word_bits / 8)) || !self.word_bits.is_multiple_of(8) {
             return Err(Error::usage("--word-bits: words have whole bytes, 32 to 256 bits"));
         }
         if self.shape == Shape::Axi && target.name != "verilog" {

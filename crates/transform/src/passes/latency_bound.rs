@@ -20,10 +20,8 @@ pub(super) fn takes(op: &Op) -> u64 {
     }
 }
 
-/// Whether a machine waits for the longest chain: it takes two fifths or more of the time in which all operations can
-/// begin. Machines look ahead by some hundred operations only, so a chain costs time long before it takes as long as all
-/// the rest: of 16 messages of SHA-256 at once, by 16 % with a share of a half.
-pub(super) fn waits(graph: &Graph, order: &[NodeId]) -> bool {
+/// The longest chain, as a share of the time in which all operations can begin.
+fn share(graph: &Graph, order: &[NodeId]) -> f64 {
     let mut times: FxHashMap<NodeId, u64> = FxHashMap::default();
     let (mut longest, mut all) = (0, 0);
     for &id in order {
@@ -34,5 +32,17 @@ pub(super) fn waits(graph: &Graph, order: &[NodeId]) -> bool {
         longest = longest.max(time);
         all += takes(op);
     }
-    5 * u64::from(latency().issued.value) * longest > 2 * all
+    (u64::from(latency().issued.value) * longest) as f64 / all.max(1) as f64
+}
+
+/// Whether the longest chain takes about as long as all operations that a machine could begin meanwhile.
+pub(super) fn waits(graph: &Graph, order: &[NodeId]) -> bool {
+    share(graph, order) > 0.75
+}
+
+/// Whether the longest chain takes so much of the time that a shorter one may save some. Machines look ahead by some hundred
+/// operations only, so a chain costs time long before it takes as long as all the rest: of 16 messages of SHA-256 at once,
+/// by 16 % with a share of a half.
+pub(super) fn may_wait(graph: &Graph, order: &[NodeId]) -> bool {
+    share(graph, order) > 0.4
 }

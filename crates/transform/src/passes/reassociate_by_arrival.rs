@@ -14,7 +14,7 @@
 //! Result: of every sum, the two terms or parts that are there first are added first.
 
 use super::chains::Chains;
-use super::latency_bound::{takes, waits};
+use super::latency_bound::{may_wait, takes};
 use super::pass::{Form, Pass, Property};
 use crate::kernel::{Effect, Graph, Loop, NodeId, Op};
 use rustc_hash::FxHashMap;
@@ -39,7 +39,7 @@ pub fn reassociate_by_arrival(body: &Loop) -> Option<Loop> {
     let starts = body.counters.iter().map(|counter| counter.start);
     let roots = body.roots().into_iter().chain(starts).collect();
     let order = body.needed();
-    if !waits(&body.graph, &order) {
+    if !may_wait(&body.graph, &order) {
         return None;
     }
     let (graph, new) = added_in_time(&body.graph, roots, &order)?;
@@ -174,10 +174,12 @@ mod tests {
     fn sums_that_nothing_waits_for_stay() {
         let wide = body(|graph, [a, b, c, d]| {
             let of = |graph: &mut Graph, [x, y, z]: [NodeId; 3]| {
-                let two = graph.sum(x, y);
+                let two = graph.xor(x, y);
+                let two = graph.sum(two, x);
                 graph.sum(two, z)
             };
-            [[a, b, c], [a, b, d], [a, c, d], [b, c, d]].into_iter().map(|terms| of(graph, terms)).collect()
+            let terms = [[a, b, c], [a, b, d], [a, c, d], [b, c, d], [b, a, c], [d, b, a], [c, a, d], [d, c, b]];
+            terms.into_iter().map(|terms| of(graph, terms)).collect()
         });
         assert!(reassociate_by_arrival(&wide).is_none());
     }

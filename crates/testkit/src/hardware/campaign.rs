@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// Seeds that a line of results stands for.
 const SEEDS_OF_A_LINE: u64 = 50;
 
+/// What compares the network of a seed: its actors; none where hardware lacks something of it.
+type Compared<'a> = dyn Fn(u64) -> Result<Option<usize>, String> + 'a;
+
 /// What is compared.
 #[derive(Clone, Debug)]
 pub struct Campaign {
@@ -49,11 +52,11 @@ impl Summary {
     }
 
     /// That of networks from a seed on.
-    fn of(first: u64, seeds: u64) -> Self {
+    fn of(first: u64, seeds: u64, compared: &Compared<'_>) -> Self {
         let mut summary = Summary { next: first.checked_add(seeds), ..Summary::default() };
         for seed in first..first.saturating_add(seeds) {
             summary.networks += 1;
-            match random_case(seed) {
+            match compared(seed) {
                 Ok(Some(actors)) => {
                     summary.compared += 1;
                     summary.actors += actors as u64;
@@ -104,11 +107,15 @@ impl fmt::Display for Summary {
 ///
 /// Results that cannot be read or written.
 pub fn campaign(campaign: &Campaign, say: &mut dyn FnMut(&str)) -> Result<Summary, String> {
+    campaign_of(campaign, &random_case, say)
+}
+
+fn campaign_of(campaign: &Campaign, compared: &Compared<'_>, say: &mut dyn FnMut(&str)) -> Result<Summary, String> {
     let mut all = campaign.results.as_deref().map_or_else(|| Ok(Summary::default()), known)?;
     let began = Instant::now();
     let mut seed = all.next.unwrap_or(campaign.seed);
     while all.actors < campaign.actors && campaign.time.is_none_or(|time| began.elapsed() < time) {
-        let some = Summary::of(seed, SEEDS_OF_A_LINE);
+        let some = Summary::of(seed, SEEDS_OF_A_LINE, compared);
         some.failures.iter().for_each(|why| say(why));
         let Some(next) = some.next else { break };
         seed = next;
@@ -156,17 +163,27 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("results.jsonl");
         let some = |actors| Campaign { actors, seed: 7, time: None, results: Some(results.clone()) };
+        // Every third network has something that hardware lacks, and one fails.
+        let compared = |seed: u64| match seed % 3 {
+            0 => Ok(None),
+            _ if seed == 8 => Err("other tokens".to_owned()),
+            _ => Ok(Some(2)),
+        };
+        let campaign = |wanted: &Campaign, said: &mut Vec<String>| {
+            campaign_of(wanted, &compared, &mut |line| said.push(line.to_owned()))
+        };
         let mut said = Vec::new();
-        let first = campaign(&some(1), &mut |line| said.push(line.to_owned())).expect("it runs");
+        let first = campaign(&some(1), &mut said).expect("it runs");
         assert_eq!((first.networks, first.next), (SEEDS_OF_A_LINE, Some(7 + SEEDS_OF_A_LINE)));
-        assert!(first.passed(), "{said:?}");
+        assert_eq!((&said, &first.failures), (&vec!["seed 8: other tokens".to_owned()], &said));
+        assert!(!first.passed() && first.compared < first.networks && first.actors == 2 * first.compared);
         // What was being written does not count.
         std::fs::write(&results, format!("{}\n{{\"netw", first.to_json())).expect("it is written");
-        assert_eq!(campaign(&some(1), &mut |_| {}), Ok(first.clone()));
-        let second = campaign(&some(first.actors + 1), &mut |_| {}).expect("it runs");
+        assert_eq!(campaign(&some(1), &mut said), Ok(first.clone()));
+        let second = campaign(&some(first.actors + 1), &mut said).expect("it runs");
         assert_eq!((second.networks, second.next), (2 * SEEDS_OF_A_LINE, Some(7 + 2 * SEEDS_OF_A_LINE)));
         assert_eq!(known(&results), Ok(second));
         std::fs::write(&results, "something\n").expect("it is written");
-        assert!(campaign(&some(1), &mut |_| {}).is_err());
+        assert!(campaign(&some(1), &mut said).is_err());
     }
 }

@@ -365,13 +365,10 @@ impl Reservations {
 pub(crate) mod tests {
     use super::*;
 
-    /// A linear congruential generator (Knuth's MMIX constants): numbers less than its argument.
+    /// Numbers by chance, less than the argument.
     pub(crate) fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
-        let mut state = seed;
-        move |n| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % n
-        }
+        let mut state = crate::chance::states(seed);
+        move |n| (state() >> 33) as usize % n
     }
 
     pub(crate) fn random(below: &mut impl FnMut(usize) -> usize) -> Problem {

@@ -9,6 +9,7 @@
 //! Limits: which schedule is found depends on chance by numbers that are always the same; that none is found says nothing of
 //! whether there is one.
 
+use crate::chance::states;
 use crate::cyclic::{Dependence, Operation, Problem, Schedule};
 use std::collections::BTreeSet;
 
@@ -72,13 +73,10 @@ pub fn justified(problem: &Problem, schedule: Schedule, least: usize) -> Schedul
     best
 }
 
-/// Numbers by chance, always the same (Knuth's MMIX constants).
+/// Numbers by chance, for all problems the same.
 fn chances() -> impl FnMut() -> i64 {
-    let mut state = 1_u64;
-    move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as i64
-    }
+    let mut state = states(1);
+    move || (state() >> 40) as i64
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

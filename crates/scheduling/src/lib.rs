@@ -15,8 +15,10 @@
 //! | `justify` | schedules with recurrences made shorter from the end and from the beginning |
 //! | `moves` | operations of such a schedule in other cycles, one or two at a time |
 //! | `list_units` | list scheduling for several kinds of units, one iteration after the other |
+//! | `chance` | numbers by chance that are always the same |
 //! | `sink` | values moved down to their first readers, where less is held then |
 
+pub mod chance;
 pub mod cyclic;
 pub mod justify;
 pub mod list;

@@ -8,15 +8,13 @@ use crate::words::{BITS, Stream, Why, WordCode};
 use headrace_kernel::Loop;
 use headrace_kernel::evaluate::{World, run_loop};
 use headrace_kernel::graph::mask;
+use headrace_scheduling::chance::states;
 use std::time::Instant;
 
-/// A linear congruential generator (Knuth's MMIX constants).
+/// Numbers by chance, for a seed always the same.
 pub(crate) fn numbers(seed: u64) -> impl FnMut() -> u128 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        u128::from(state >> 32)
-    };
+    let mut state = states(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut next = move || u128::from(state() >> 32);
     move || next() << 96 | next() << 64 | next() << 32 | next()
 }
 

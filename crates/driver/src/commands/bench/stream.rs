@@ -20,6 +20,7 @@ use headrace::analysis::streams::stream::simulate::Data;
 use headrace::analysis::streams::stream::suits::{Limit, by_the_papers_rule, on_host, predict};
 use headrace::analysis::streams::stream::trial::{trial, trial_of};
 use headrace::analysis::streams::{Loops, loops_of, machine};
+use headrace_bench::study::rank_correlation;
 use headrace_native::{Compiler, LocalTrials};
 use headrace_platform::charts::{Axis, Point, Scatter, Series};
 use headrace_platform::{Figure, File, Wrong};
@@ -685,7 +686,7 @@ impl Bench<'_> {
             return Ok(experiment("E9", title, Vec::new(), &[&note]));
         };
         let folder = tempfile::tempdir().map_err(|error| Error::wrong(format!("temporary folder: {error}")))?;
-        let (mut lines, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lines, mut pairs) = (Vec::new(), Vec::new());
         let mut skipped = Vec::new();
         for operation in &published.library.operations {
             let (set, what) = operation.split_once(' ').unwrap_or((operation, ""));
@@ -709,18 +710,18 @@ impl Bench<'_> {
                 continue;
             }
             let (predicted, measured) = (timed.pace.cycles / timed.bytes, least / timed.bytes);
-            ours.push(predicted);
-            theirs.push(measured);
+            pairs.push((predicted, measured));
             let about = format!("{}, by {}", timed.about, timed.pace.limit);
             lines.push(Line::new(operation.clone(), Some(measured), predicted, Some(0.3)).note(about));
         }
         let within = lines.iter().filter(|line| line.is_within() == Some(true)).count();
+        let correlation =
+            rank_correlation(&pairs).map_or_else(|| "–".to_owned(), |coefficient| format!("{coefficient:.2}"));
         let mut notes = vec![
             format!(
-                "* {within} of {} within 30 %; rank correlation (Spearman) {:.2}. Timed: the loop alone, by clang -O3, on 16 KB \
+                "* {within} of {} within 30 %; rank correlation (Spearman) {correlation}. Timed: the loop alone, by clang -O3, on 16 KB \
                  that lie in the first cache, the least of many runs; cycles by a chain of additions beside it.",
                 lines.len(),
-                rank_correlation(&ours, &theirs)
             ),
             "* Predicted: the way in which the C target prints the loop. Operations of the loop by kind, values that find no \
              register, and the longest chain are counted when it is printed; pipes, latencies and how far the processor looks \
@@ -876,16 +877,6 @@ impl Bench<'_> {
         self.context.terminal.status("");
         Ok(vec![("stream-model.svg", model.svg()), ("stream-scratchpad.svg", sweep.svg())])
     }
-}
-
-/// Spearman's rank correlation, without ties.
-fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
-    let ranks = |all: &[f64]| -> Vec<f64> {
-        all.iter().map(|one| all.iter().filter(|other| *other < one).count() as f64).collect()
-    };
-    let n = a.len() as f64;
-    let squares: f64 = ranks(a).iter().zip(ranks(b)).map(|(a, b)| (a - b).powi(2)).sum();
-    if n < 2.0 { f64::NAN } else { 1.0 - 6.0 * squares / (n * (n * n - 1.0)) }
 }
 
 fn figure<T>(value: T) -> Figure<T> {

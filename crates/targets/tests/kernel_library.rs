@@ -14,8 +14,8 @@ use headrace_instructions::{choice, descriptions};
 use headrace_source::Span;
 use headrace_targets::c::kernel::{
     Alone, CFunction, LoopNames, Machine, Memo, Names, ON_TRIAL, POWERS_BYTES, Strategy, blocks_with_held,
-    element_type, machine, portable_recurrence, prelude, print_loop, recurrence, sequential, stitched, tables,
-    with_sums,
+    element_type, machine, portable_recurrence, prelude, print_loop, recurrence, sequential, short_trip, stitched,
+    tables, with_sums,
 };
 use headrace_targets::c::{Emission, Options, emit_with};
 use headrace_transform::kernel::evaluate::{World, run_loop};
@@ -83,7 +83,17 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &C
     for elements in &world.objects {
         let _ = writeln!(text, "    {},", array(elements));
     }
-    let _ = writeln!(text, "  }};\n  f({arguments}, {n});");
+    text.push_str("  };\n");
+    // Few iterations may go another way than many.
+    let mut done = 0;
+    for iterations in [n - 10, 4, 3, 2, 1] {
+        let of_ports = |array: &str, ports: &[usize], tokens: &[(u64, u32)]| -> String {
+            ports.iter().map(|&port| format!(", {array}{port} + {}", done as u64 * tokens[port].0)).collect()
+        };
+        let pointers = of_ports("in", &used, &body.consumes) + &of_ports("out", &made, &body.produces);
+        let _ = writeln!(text, "  f(&s{pointers}, {iterations});");
+        done += iterations;
+    }
     for &port in &made {
         let _ =
             writeln!(text, "  for (size_t i = 0; i < {}; i++) show(out{port}[i]);", n * body.produces[port].0 as usize);
@@ -190,7 +200,7 @@ fn product_recurrences_are_taken_apart() {
             }
             let Some(machine) = machine::named(feature) else { panic!("no machine {feature}") };
             let (printed, _) =
-                recurrence(split, &first, None, bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
+                recurrence(split, &first, None, None, bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
             for compiler in compilers() {
                 check(&format!("{set} {name}"), body, machine, "split", &printed, compiler);
             }
@@ -219,7 +229,10 @@ fn loops_taken_apart_are_stitched_together() {
         let groups = stitched(split, &selected, &descriptions, 512, &named("groups"));
         let groups = groups.unwrap_or_else(|why| panic!("{name}: {}", why.0));
         assert!(groups.function.text.contains("HR_TIED("), "statements stand side by side");
-        let printed = recurrence(split, &first, Some(&groups.function), 512, &named("f"));
+        let few = short_trip(split, &selected, &descriptions, &named("few"));
+        let few = few.unwrap_or_else(|why| panic!("{name}: {}", why.0));
+        let parts = [&groups, &few].map(|part| Some(&part.function));
+        let printed = recurrence(split, &first, parts[0], parts[1], 512, &named("f"));
         let (printed, _) = printed.unwrap_or_else(|why| panic!("{name}: {}", why.0));
         for compiler in compilers() {
             check(&format!("aes128-gcm {name}"), body, machine, "stitched", &printed, compiler);

@@ -4,7 +4,7 @@
 use super::ports::{literal, streams};
 use super::states::Place;
 use super::template::Template;
-use super::{Writer, local_name};
+use super::{Writer, local_name, memoized_powers};
 use crate::c::kernel::{element_type, statements};
 use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips};
 use headrace_transform::kernel::graph::mask;
@@ -45,7 +45,8 @@ impl Writer<'_> {
             None => {
                 let tables = format!("{prefix}_loop_{number}_table");
                 text.push_str(&self.bounds(&counted.body.graph, tables, &counted.trips));
-                1
+                // A product by a power that is kept is as fast in a loop as without.
+                usize::from(!memoized_powers::multiplies(self.automaton, &counted.body))
             }
             // What rounds count has gone on by then.
             Some(rounds) => {
@@ -74,7 +75,14 @@ impl Writer<'_> {
             text.append(self.go_to(last.target, "                    "));
             text.push_str("\n                }\n");
         }
-        let _ = write!(text, "                goto at_{state};\n            }}\n        }}\n");
+        text.push_str("                ");
+        match self.whole {
+            Some(_) => text.append(self.go_to(state, "")),
+            None => {
+                let _ = write!(text, "goto at_{state};");
+            }
+        }
+        text.push_str("\n            }\n        }\n");
         text
     }
 

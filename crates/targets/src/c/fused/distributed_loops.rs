@@ -1,7 +1,7 @@
 //! Distributed loops: what loop distribution has made independent is vectorised. Loops that were taken apart, with what
 //! is independent in them in wide registers.
 
-use super::loops::{Outside, Variant, blocks, blocks_with_held, stitched, ways};
+use super::loops::{Outside, Variant, blocks, blocks_with_held, few, stitched, ways};
 use crate::c::kernel::{self, CFunction, Needs, machine};
 use headrace_transform::passes::distribute_recurrence::SplitLoop;
 use headrace_transform::passes::extract_reductions::Reductions;
@@ -37,11 +37,14 @@ pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Variant> {
         let way = format!("split{bits}");
         let beside = outside.way(&format!("stitched{bits}"));
         let groups = stitched(split, bits, Outside { base: &beside, ..outside }).filter(|_| !features.is_empty());
-        let stitched = groups.as_ref().map(|groups| &groups.function);
+        let few = few(split, bits, Outside { base: &outside.way(&format!("few{bits}")), ..outside });
+        let few = few.filter(|_| !features.is_empty());
+        let [stitched, printed] = [&groups, &few].map(|one| one.as_ref().map(|one| &one.function));
         let named = outside.way(&way);
-        let (function, more) = kernel::recurrence(split, &first, stitched, bits, &outside.named(&named)).ok()?;
+        let (function, more) =
+            kernel::recurrence(split, &first, stitched, printed, bits, &outside.named(&named)).ok()?;
         let mut features: BTreeSet<String> = features.union(&more).cloned().collect();
-        features.extend(groups.into_iter().flat_map(|groups| groups.features));
+        features.extend(groups.into_iter().chain(few).flat_map(|one| one.features));
         Some(Variant { way, function, needs: Needs::of(&features), least_iterations: 0 })
     };
     parts.into_iter().filter_map(print).collect()

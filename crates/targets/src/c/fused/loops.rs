@@ -325,17 +325,35 @@ fn blocks_of(
 
 /// Whole groups of a loop that was taken apart, both parts at once, in registers wide enough to gain from it.
 pub(super) fn stitched(split: &SplitLoop, bits: u32, outside: Outside) -> Option<Blocks> {
+    both(split, bits, outside, |selected, named| kernel::stitched(split, selected, instructions(), bits, named).ok())
+}
+
+/// Few iterations of a loop that was taken apart, both parts in the same registers, wide enough to gain from it.
+pub(super) fn few(split: &SplitLoop, bits: u32, outside: Outside) -> Option<Blocks> {
+    both(split, bits, outside, |selected, named| kernel::short_trip(split, selected, instructions(), named).ok())
+}
+
+/// Both parts of a loop that was taken apart, as `print` has them after instruction selection.
+fn both(
+    split: &SplitLoop,
+    bits: u32,
+    outside: Outside,
+    print: impl FnOnce(&Loop, &LoopNames) -> Option<Blocks>,
+) -> Option<Blocks> {
     let selected = selected(&split.independent).filter(|_| bits == STITCHED)?;
     let names = Renamed { names: outside.names, tables: format!("{}_selected_table_", outside.base), own: &[] };
     let tables = kernel::tables(&selected.body.graph, &selected.body.roots(), &names);
     let named = LoopNames { function: outside.base, state: outside.state, names: &names };
-    let mut blocks = kernel::stitched(split, &selected.body, instructions(), bits, &named).ok()?;
+    let mut blocks = print(&selected.body, &named)?;
     if !tables.is_empty() {
         blocks.function.support.insert(0, Support::of_loop(tables));
     }
     blocks.function = blocks.function.shown_by(selected.evidence.iter().cloned());
     Some(blocks)
 }
+
+/// Functions of an iteration that multiplies with the features that they need, and one that needs none.
+pub(super) type Product = (Vec<(CFunction, BTreeSet<String>)>, Option<CFunction>);
 
 /// The ways to run a loop on x86-64, each in a program that times it alone; `many`: for many messages at once.
 pub fn on_trial(body: &Loop, many: bool) -> Vec<OnTrial> {
@@ -531,14 +549,16 @@ impl Writer<'_> {
         blocks_of(body, widths, Outside { base, state: &state, names: &names }, None, "1")
     }
 
-    /// An iteration that multiplies: with instructions for it, what these need, and without.
-    pub(super) fn product(&self, body: &Loop, base: &str) -> Option<(CFunction, BTreeSet<String>, Option<CFunction>)> {
+    /// An iteration that multiplies: with instructions for it and what these need, the fastest first, and without.
+    pub(super) fn product(&self, body: &Loop, base: &str) -> Option<Product> {
         let split = distribute_recurrence::PASS.tried(|| distribute_recurrence(body))?;
         let state = format!("struct {}", self.prefix);
         let names = KernelNames { shares: self.trials.is_none(), ..self.loop_names(String::new()) };
         let outside = Outside { base, state: &state, names: &names };
-        let (product, portable) = (format!("{base}_product"), format!("{base}_portable"));
-        let (function, features) = kernel::product_once(&split, &outside.named(&product)).ok()?;
-        Some((function, features, kernel::portable_product(&split, &outside.named(&portable)).ok()))
+        let [kept, product, portable] = ["kept", "product", "portable"].map(|way| format!("{base}_{way}"));
+        let once = kernel::product_once(&split, &outside.named(&product)).ok()?;
+        let kept = kernel::product_kept(&split, (&once.0, &once.1), &outside.named(&kept)).ok();
+        let portable = kernel::portable_product(&split, &outside.named(&portable)).ok();
+        Some((kept.into_iter().chain([once]).collect(), portable))
     }
 }

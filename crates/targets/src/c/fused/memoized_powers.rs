@@ -31,6 +31,11 @@ pub(super) fn kept(automaton: &Automaton, object: &Object) -> Option<Memo> {
     memos.into_iter().find(|memo| automaton.objects.contains(&memo.powers))
 }
 
+/// Whether a loop of products has powers that are kept.
+pub(super) fn multiplies(automaton: &Automaton, body: &Loop) -> bool {
+    of_product(body).is_some_and(|multiplier| kept(automaton, automaton.object(multiplier)).is_some())
+}
+
 /// An automaton with objects for the powers of multipliers; `None` where there are none.
 pub(super) fn with_powers(automaton: &Automaton) -> Option<Automaton> {
     let multipliers = multipliers(automaton);

@@ -34,6 +34,7 @@
 //! | `multi_buffer` | loops of many messages at once, in a second source file |
 //! | `report` | what was printed for loops, for readers |
 //! | `one_shot` | whole messages, with the boundary in registers |
+//! | `superblock` | the way of the plainest of them once more, in one piece |
 //! | `deoptimize` | the state of the automaton as that of the network |
 //! | `tiers` | which of both runs |
 
@@ -63,6 +64,7 @@ mod speculative_threads;
 mod state_form;
 mod states;
 mod steps;
+mod superblock;
 mod suspension_points;
 mod template;
 mod tiers;

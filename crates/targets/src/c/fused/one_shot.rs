@@ -12,6 +12,7 @@ use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::outlined_transitions::KernelFunctions;
 use super::states::{Back, LOOP, Place};
+use super::superblock::usual_way;
 use super::suspension_points::Stops;
 use super::template::{Hole, Template};
 use headrace_transform::control::{Automaton, Part};
@@ -134,43 +135,65 @@ impl Writer<'_> {
         if size > MOST_WHOLE {
             return String::new();
         }
-        let mut text = Template::default();
+        let mut printed: BTreeMap<usize, [Template; 2]> = BTreeMap::new();
         let mut n_loops = 0;
         for (number, state) in self.automaton.states.iter().enumerate() {
             if !states.contains(&number) {
                 n_loops += state.loops.len();
                 continue;
             }
-            let _ = writeln!(text, "    at_{number}:");
+            let mut repeats = Template::default();
             for counted in &state.loops {
-                text.append(writer.counted(counted, n_loops, number, None));
+                repeats.append(writer.counted(counted, n_loops, number, None));
                 n_loops += 1;
             }
             for one in &back.repeated[number] {
-                text.append(writer.repeated(one, number, repeating));
+                repeats.append(writer.repeated(one, number, repeating));
             }
             for copy in &back.copies[number] {
-                text.append(writer.block_copy(copy, number));
+                repeats.append(writer.block_copy(copy, number));
             }
-            text.push_str("        {\n");
-            writer.step(&state.step, Place { state: number, depth: 3 }, &[], functions, &mut text);
-            text.push_str("        }\n");
+            let mut step = Template::from("        {\n".to_owned());
+            writer.step(&state.step, Place { state: number, depth: 3 }, &[], functions, &mut step);
+            step.push_str("        }\n");
+            printed.insert(number, [repeats, step]);
         }
-        let text = text.filled(|hole| match hole {
-            Hole::Here(state) => state.to_string(),
-            Hole::Go(target) => format!("goto at_{target};"),
-        });
+        let mut text = String::new();
+        let way = usual_way(self.automaton, &rests_in, &states).unwrap_or_default();
+        let more: usize = way.iter().map(own).sum();
+        let way = if size + more > MOST_WHOLE { &[][..] } else { &way[..] };
+        for (at, number) in way.iter().enumerate() {
+            let next = way.get(at + 1);
+            let [repeats, step] = &printed[number];
+            let fill = |hole| match hole {
+                Hole::Here(state) => state.to_string(),
+                Hole::Go(target) if Some(&target) == next => format!("goto on_{target};"),
+                Hole::Go(target) if target == *number => format!("goto behind_{target};"),
+                Hole::Go(target) => format!("goto at_{target};"),
+            };
+            let _ =
+                write!(text, "    on_{number}:\n{}    behind_{number}:\n{}", repeats.filled(fill), step.filled(fill));
+        }
+        for (number, both) in &printed {
+            let fill = |hole| match hole {
+                Hole::Here(state) => state.to_string(),
+                Hole::Go(target) => format!("goto at_{target};"),
+            };
+            let _ = writeln!(text, "    at_{number}:");
+            text.extend(both.iter().map(|part| part.filled(fill)));
+        }
         let listed: Vec<String> = rests_in.iter().map(usize::to_string).collect();
         let elsewhere: Vec<String> = rests_in.iter().map(|at| format!("s->state != {at}")).collect();
         let elsewhere = match &elsewhere[..] {
             [only] => only.clone(),
             several => format!("({})", several.join(" && ")),
         };
-        let goes: String = rests_in.iter().skip(1).fold(String::new(), |mut goes, at| {
-            let _ = writeln!(goes, "    if (s->state == {at}) {{\n        goto at_{at};\n    }}");
+        let label = |at: usize| if way.first() == Some(&at) { format!("on_{at}") } else { format!("at_{at}") };
+        let goes: String = rests_in.iter().skip(1).fold(String::new(), |mut goes, &at| {
+            let _ = writeln!(goes, "    if (s->state == {at}) {{\n        goto {};\n    }}", label(at));
             goes
         });
-        let first = rests_in.first().copied().unwrap_or(0);
+        let first = label(rests_in.first().copied().unwrap_or(0));
         let listed = listed.join(" or ");
         let left = if self.behind.is_some() { " || s->left != 0" } else { "" };
         let (mut begin, mut over, mut end) = (String::new(), String::new(), String::new());
@@ -210,7 +233,7 @@ HR_PART uint32_t {prefix}_any_whole(void *context, struct headrace_windows *w) {
     if ({elsewhere}{left} || s->helpers != NULL{rests}) {{
         return HEADRACE_WHOLE_NOT;
     }}
-{begin}{goes}    goto at_{first};
+{begin}{goes}    goto {first};
 {text}full:
     found = HEADRACE_WHOLE_ON;
     goto end;

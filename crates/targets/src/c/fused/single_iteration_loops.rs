@@ -90,11 +90,11 @@ impl Writer<'_> {
             .or_else(|| other(&holding(&with_tokens).filter(|_| !written.is_empty())?))
             .map(|(function, needs)| (function, needs, Vec::new(), written.clone()));
         let product = || {
-            let (function, features, portable) = self.product(&body, name)?;
-            let first = (function, Needs::of(&features), Vec::new(), Vec::new());
+            let (fast, portable) = self.product(&body, name)?;
+            let fast = fast.into_iter().map(|(function, features)| (function, Needs::of(&features)));
             // The last is for all machines.
-            let portable = portable.map(|function| (function, Needs::Nothing, Vec::new(), Vec::new()));
-            Some(std::iter::once(first).chain(portable).collect())
+            let all = fast.chain(portable.map(|function| (function, Needs::Nothing)));
+            Some(all.map(|(function, needs)| (function, needs, Vec::new(), Vec::new())).collect())
         };
         let alone = || {
             let (function, needs) = other(&holding(&body)?)?;

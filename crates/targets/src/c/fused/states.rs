@@ -259,9 +259,8 @@ impl Writer<'_> {
     /// Lines but the first begin with `pad`.
     pub(super) fn go_to(&self, target: usize, pad: &str) -> Template {
         match self.whole {
-            Some(states) if states.contains(&target) => format!("goto at_{target};").into(),
-            Some(_) => format!("s->state = {target};\n{pad}goto full;").into(),
-            None => {
+            Some(states) if !states.contains(&target) => format!("s->state = {target};\n{pad}goto full;").into(),
+            _ => {
                 let mut text = Template::default();
                 text.leave(Hole::Go(target));
                 text
@@ -309,9 +308,11 @@ impl Writer<'_> {
         for part in parts {
             let body = self.body(&part, way);
             functions.form.iter_mut().for_each(|form| form.does(body.canonical(self)));
-            if !is_long(&body) {
+            let brief =
+                if is_long(&body) && self.whole.is_some() { self.brief_statements(&body, depth + 1) } else { None };
+            if !is_long(&body) || brief.is_some() {
                 self.pointers(&part, None, depth + 1, text);
-                text.push_str(&body.statements(self, None, depth + 1));
+                text.push_str(&brief.unwrap_or_else(|| body.statements(self, None, depth + 1)));
                 functions.size += body.size;
                 continue;
             }

@@ -241,7 +241,7 @@ pub fn portable_recurrence(
     };
     let mut text = first.text.clone();
     text.push_str(&shared(split, names, "_recurrence", print));
-    text.push_str(&iterations(split, tokens, first, None, names));
+    text.push_str(&iterations(split, tokens, first, None, None, names));
     let function = CFunction {
         name: names.function.to_owned(),
         text,

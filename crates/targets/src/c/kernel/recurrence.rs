@@ -14,6 +14,7 @@ use super::blocks::Statement;
 use super::loop_frame::{CFunction, LoopNames, OPERATION, Support};
 use super::machine::usual_costs;
 use super::scalar::element_type;
+use super::short_trip;
 use super::stitched;
 use super::words::NotApplicable;
 use super::work::Work;
@@ -25,7 +26,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Registers of a group.
-const REGISTERS: usize = products::REGISTERS as usize;
+pub(super) const REGISTERS: usize = products::REGISTERS as usize;
 
 /// Registers that are made of a power at most, where powers are kept.
 const MOST_KEYS: usize = 2;
@@ -49,12 +50,12 @@ const ITERATIONS: usize = 1024;
 pub(super) const BYTES: u64 = 16;
 
 /// Features that the functions need, by their names for compilers.
-fn features(bits: u32) -> BTreeSet<String> {
+pub(super) fn features(bits: u32) -> BTreeSet<String> {
     products::features(bits).iter().map(|&name| name.to_owned()).collect()
 }
 
 /// Operations of a width, by the names that the printed text uses.
-fn support(bits: u32) -> String {
+pub(super) fn support(bits: u32) -> String {
     let (v, prefix, whole, pointer) = match bits {
         128 => ("__m128i", "_mm", "si128", "__m128i"),
         _ => ("__m512i", "_mm512", "si512", "void"),
@@ -92,6 +93,9 @@ fn support(bits: u32) -> String {
     define(&format!("SWAP{bits}(a)"), format!("{prefix}_shuffle_epi32(a, {words})"));
     define(&format!("SHUFFLE{bits}(a, b)"), format!("{prefix}_shuffle_epi8(a, b)"));
     if bits == 512 {
+        // The last parts of a register as the first of one. A load from behind its beginning would wait for what lies behind its end.
+        define("LAST512(n, x)", "_mm512_maskz_compress_epi64((__mmask8)(0xffu << 2 * (4 - (n))), x)".to_owned());
+        define("BEGIN512(x)", "_mm512_inserti32x4(_mm512_setzero_si512(), x, 0)".to_owned());
         for (bits, prefix, set) in [(512, "_mm512", "set1_epi64"), (128, "_mm", "set1_epi64x")] {
             let matrix = format!("{prefix}_{set}((long long)0x8040201008040201u)");
             define(&format!("REVERSE{bits}(a)"), format!("{prefix}_gf2p8affine_epi64_epi8(a, {matrix}, 0)"));
@@ -110,22 +114,22 @@ fn constant(value: u128, bits: u32) -> String {
 
 /// Registers that a program works in.
 #[derive(Clone, Copy)]
-struct Registers {
+pub(super) struct Registers {
     /// Their width.
-    bits: u32,
+    pub bits: u32,
     /// Whether the machine turns the bits of bytes round by one instruction; all that multiply in wide registers do.
-    turns_bits: bool,
+    pub turns_bits: bool,
 }
 
 /// What a register holds.
-struct Value {
-    bits: u32,
-    name: String,
-    value: String,
+pub(super) struct Value {
+    pub bits: u32,
+    pub name: String,
+    pub value: String,
 }
 
 impl Value {
-    fn constant(&self, text: &mut String) {
+    pub(super) fn constant(&self, text: &mut String) {
         let Value { bits, name, value } = self;
         let _ = writeln!(text, "  const HR_CL_V{bits} {name} = {value};");
     }
@@ -140,7 +144,7 @@ fn program(program: &Program, inputs: &[String], registers: Registers, prefix: &
 }
 
 /// The values of a program, whose names begin with `prefix`. Gives the names of its results.
-fn values_of(
+pub(super) fn values_of(
     program: &Program,
     inputs: &[String],
     registers: Registers,
@@ -186,7 +190,7 @@ fn values_of(
 }
 
 /// Prints a loop that was taken apart: `first` runs its independent part, `stitched` whole groups of both parts. The
-/// recurrence uses registers of `bits`, 128 or 512.
+/// recurrence uses registers of `bits`, 128 or 512. `few` runs few iterations where that can be.
 ///
 /// # Errors
 ///
@@ -195,6 +199,7 @@ pub fn recurrence(
     split: &SplitLoop,
     first: &CFunction,
     stitched: Option<&CFunction>,
+    few: Option<&CFunction>,
     bits: u32,
     names: &LoopNames,
 ) -> Result<(CFunction, BTreeSet<String>), NotApplicable> {
@@ -219,7 +224,16 @@ pub fn recurrence(
         size += stitched.size;
         (stitched, stitched::iterations(bits))
     });
-    text.push_str(&iterations(split, tokens, first, groups, names));
+    let few = match few {
+        None => None,
+        Some(few) => {
+            text.push_str(&few.text);
+            supports.extend(few.support.iter().cloned());
+            size += few.size;
+            Some((few, short_trip::condition(split, names)?))
+        }
+    };
+    text.push_str(&iterations(split, tokens, first, groups, few, names));
     let cycles = first.cycles + usual_costs().products(plan.multiply.n_multiplications(), bits);
     let function = CFunction { name: function.to_owned(), support: supports, text, cycles, size, ..first.clone() };
     Ok((function.shown_by(evidence), features))
@@ -266,7 +280,7 @@ pub(super) fn size_of(plan: &Plan) -> usize {
     2 * OPERATION * programs.map(|program| program.ops().len()).into_iter().sum::<usize>()
 }
 
-fn attribute(features: &BTreeSet<String>) -> String {
+pub(super) fn attribute(features: &BTreeSet<String>) -> String {
     let target: Vec<&str> = features.iter().map(String::as_str).collect();
     format!("__attribute__((target(\"{}\")))", target.join(","))
 }
@@ -342,7 +356,7 @@ fn reordered(register: &str, order: impl Fn(u8) -> u8) -> String {
 
 /// Bytes of elements as a register. Where they do not lie beside one another they are put together from the elements:
 /// not through memory, where a load would wait for many narrow stores.
-fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
+pub(super) fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
     if let Some((first, order)) = beside(body, bytes, names) {
         let place = |at: u8| order.iter().position(|&byte| byte == at).map_or(at, |place| place as u8);
         let object = bytes.first().map(|byte| &body.objects[byte.object.0 as usize]);
@@ -375,7 +389,7 @@ pub(super) fn halves(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> [
 
 /// Elements of the state from the register `x`: at once where they lie beside one another, else each from all of its
 /// bytes.
-fn store_state(body: &Loop, recurrence: &Recurrence, names: &LoopNames, text: &mut String) {
+pub(super) fn store_state(body: &Loop, recurrence: &Recurrence, names: &LoopNames, text: &mut String) {
     if let Some((first, order)) = beside(body, &recurrence.state, names) {
         let x = reordered("x", |place| order[usize::from(place)]);
         let _ = writeln!(text, "  _mm_storeu_si128((__m128i *)&{first}, {x});");
@@ -536,7 +550,7 @@ pub(super) fn group_beside(
 }
 
 /// Where the powers of its multiplier are kept from call to call.
-fn memo(recurrence: &Recurrence, body: &Loop, plan: &Plan, names: &LoopNames) -> Option<Memo> {
+pub(super) fn memo(recurrence: &Recurrence, body: &Loop, plan: &Plan, names: &LoopNames) -> Option<Memo> {
     let factor = recurrence.factor.first().and_then(|byte| body.objects.get(byte.object.0 as usize));
     let fits = plan.prepare_y.outputs().len() <= MOST_KEYS;
     factor.filter(|_| fits).and_then(|factor| names.names.memo(factor))
@@ -700,22 +714,29 @@ pub(super) fn iterations(
     tokens: Tokens,
     first: &CFunction,
     groups: Option<(&CFunction, usize)>,
+    few: Option<(&CFunction, String)>,
     names: &LoopNames,
 ) -> String {
     let body = &split.independent;
-    let mut text = format!("static void {}({} *s", names.function, names.state);
+    let mut parameters = format!("{} *s", names.state);
     let mut arguments = String::from("s");
     let mut next = String::new();
     for (ports, array, qualifier) in [(&body.consumes, "in", "const "), (&body.produces, "out", "")] {
         for (port, &(n, width)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-            let _ = write!(text, ", {qualifier}{} *restrict {array}{port}", element_type(width));
+            let _ = write!(parameters, ", {qualifier}{} *restrict {array}{port}", element_type(width));
             let _ = write!(arguments, ", {array}{port}");
             let _ = write!(next, " {array}{port} += n * {n};");
         }
     }
     let read = format!("{}{}", if tokens.is_output { "out" } else { "in" }, tokens.port);
     let recurrence = format!("{}_recurrence", names.function);
-    text.push_str(", size_t iterations)\n{\n");
+    parameters.push_str(", size_t iterations");
+    // What few iterations go through saves no registers for the others.
+    let (own, linkage) = match few {
+        None => (names.function.to_owned(), "static"),
+        Some(_) => (format!("{}_many", names.function), "__attribute__((noinline)) static"),
+    };
+    let mut text = format!("{linkage} void {own}({parameters})\n{{\n");
     if let Some((stitched, group)) = groups {
         let stitched = &stitched.name;
         // Products of what comes out are a group behind, which few groups do not gain from.
@@ -737,5 +758,13 @@ pub(super) fn iterations(
         "  while (iterations) {{\n    const size_t n = iterations < {ITERATIONS} ? iterations : {ITERATIONS};\n    {}({arguments}, n);\n    {recurrence}(s, {read}, n);\n    iterations -= n;{next}\n  }}\n}}\n",
         first.name
     );
+    if let Some((few, condition)) = few {
+        let few = &few.name;
+        let _ = write!(
+            text,
+            "static void {}({parameters})\n{{\n  if ({condition})\n    {few}({arguments}, iterations);\n  else\n    {own}({arguments}, iterations);\n}}\n",
+            names.function
+        );
+    }
     text
 }

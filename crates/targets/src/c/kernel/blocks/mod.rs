@@ -134,6 +134,38 @@ pub(super) fn blocks_beside(
     finished(printer)
 }
 
+/// What goes on with the blocks of a group that need not be full.
+pub(super) struct Onward<'a> {
+    /// The port that the blocks come from or go to.
+    pub port: usize,
+    /// Whether they go there.
+    pub is_output: bool,
+    /// What stands behind the group, where the blocks are in a register whose other parts are zero.
+    pub statements: &'a dyn Fn(&str) -> String,
+    /// Features that it needs, by their names for compilers.
+    pub features: BTreeSet<String>,
+}
+
+/// Prints one group of a loop with registers of 512 bits, for no more iterations than a register has parts, at least one.
+///
+/// # Errors
+///
+/// As [`blocks_beside`], and where a block does not lie in memory as it is in a register.
+pub(super) fn few_blocks(
+    body: &Loop,
+    descriptions: &[Description],
+    names: &LoopNames,
+    onward: &Onward,
+) -> Result<Blocks, NotApplicable> {
+    let plan = Plan::new(body)?;
+    if plan.is_chained() || plan.reads_before() {
+        return Err(NotApplicable("iterations need each other".into()));
+    }
+    let mut printer = Printer { onward: Some(onward), ..Printer::new(&plan, descriptions, 512, names) };
+    printer.features.extend(onward.features.iter().cloned());
+    finished(printer)
+}
+
 fn print(
     body: &Loop,
     descriptions: &[Description],
@@ -217,6 +249,8 @@ struct Printer<'a> {
     held: BTreeMap<usize, usize>,
     /// What goes along.
     beside: Option<&'a Beside>,
+    /// What goes on behind one group.
+    onward: Option<&'a Onward<'a>>,
 }
 
 impl<'a> Printer<'a> {
@@ -233,6 +267,7 @@ impl<'a> Printer<'a> {
             many: false,
             held: BTreeMap::new(),
             beside: None,
+            onward: None,
         }
     }
 
@@ -319,6 +354,9 @@ impl<'a> Printer<'a> {
         if let Some(beside) = self.beside {
             return vec![beside.iterations / self.iterations()];
         }
+        if self.onward.is_some() {
+            return vec![1];
+        }
         let most = self.in_flight();
         match self.plan.is_chained() {
             true => vec![1],
@@ -354,6 +392,7 @@ impl<'a> Printer<'a> {
         self.start(&mut text);
         match self.beside {
             Some(beside) => text.extend([&beside.before, &inner, &beside.after].map(String::as_str)),
+            None if self.onward.is_some() => text.push_str(&inner),
             None => text.extend(["  while (iterations) {\n", &inner, "  }\n"]),
         }
         self.end(&mut text)?;
@@ -455,7 +494,12 @@ impl<'a> Printer<'a> {
             false => Access::All,
         };
         let padded = access == Access::All && (part || before && group == 1);
-        if group > 1 || chained && !before {
+        if self.onward.is_some() {
+            if access == Access::All {
+                return Err(NotApplicable("blocks do not lie in memory as they are in registers".into()));
+            }
+            text.push_str("    {\n");
+        } else if group > 1 || chained && !before {
             let first = if before { " && !first_" } else { "" };
             let _ = writeln!(text, "    while (iterations >= {n_iterations}{first}) {{");
         } else {
@@ -490,8 +534,13 @@ impl<'a> Printer<'a> {
                 *to = format!("o{port}_");
             }
         } else if access == Access::First {
-            let _ =
-                writeln!(text, "      const size_t n_ = iterations < {n_iterations} ? iterations : {n_iterations};");
+            match self.onward {
+                Some(_) => text.push_str("      const size_t n_ = iterations;\n"),
+                None => {
+                    let least = format!("iterations < {n_iterations} ? iterations : {n_iterations}");
+                    let _ = writeln!(text, "      const size_t n_ = {least};");
+                }
+            }
             text.push_str("      const __mmask8 first_ = HR_FIRST512(n_);\n");
         } else {
             let _ = writeln!(text, "      const size_t n_ = {n_iterations};");
@@ -506,6 +555,11 @@ impl<'a> Printer<'a> {
         self.writes(group, access, &mut statements, &|port| name_of(&outputs, &to, port));
         let others = self.beside.map_or(&[][..], |beside| &beside.statements);
         interleaved(&statements, others, group, &mut text);
+        if let Some(onward) = self.onward {
+            text.push_str(&(onward.statements)(&self.first_parts(onward)?));
+            text.push_str("    }\n");
+            return Ok(text);
+        }
         for (k, chain) in self.plan.chains.iter().enumerate() {
             let _ = writeln!(text, "      const __m128i new{k}_ = {};", self.register(chain.next, 0));
         }
@@ -547,6 +601,19 @@ impl<'a> Printer<'a> {
         }
         text.push_str("      iterations -= n_;\n    }\n");
         Ok(text)
+    }
+
+    /// The blocks of a port, in a register whose other parts are zero.
+    fn first_parts(&self, onward: &Onward) -> Result<String, NotApplicable> {
+        let plan = self.plan;
+        let is_read = |block: &Block| matches!(block, Block::Load { port, first: 0 } if *port as usize == onward.port);
+        let register = match onward.is_output {
+            true => plan.outputs.iter().find(|output| output.0 as usize == onward.port).map(|output| output.2),
+            false => (0..plan.blocks.len()).find(|&number| plan.live[number] && is_read(&plan.blocks[number])),
+        };
+        let register = register.ok_or_else(|| NotApplicable("no register has the blocks".into()))?;
+        let register = self.register(register, 0);
+        Ok(if onward.is_output { format!("HR_ONLY512(first_, {register})") } else { register })
     }
 
     fn counters(&self, group: usize, text: &mut String) {

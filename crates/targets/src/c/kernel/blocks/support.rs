@@ -43,6 +43,7 @@ pub(super) fn support(bits: u32) -> String {
         // What is masked out is neither read nor written.
         text.push_str("#define HR_FIRST512(n) ((__mmask8)((1u << 2 * (n)) - 1u))\n");
         text.push_str("#define HR_LOAD_FIRST512(p, m) _mm512_maskz_loadu_epi64(m, (const void *)(p))\n");
+        text.push_str("#define HR_ONLY512(m, x) _mm512_maskz_mov_epi64(m, x)\n");
         // A load of what a mask has stored waits until it has left the queue of stores: whole registers go without.
         text.push_str("#define HR_STORE_FIRST512(p, m, x) ((m) == 0xff ? _mm512_storeu_si512((void *)(p), x) : _mm512_mask_storeu_epi64((void *)(p), m, x))\n");
     }

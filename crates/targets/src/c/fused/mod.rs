@@ -125,10 +125,14 @@ const UNUSED: &str = "\
 /* What functions of states return when a state of another function comes. */
 #define HR_OTHER UINT32_MAX
 
+/* Word by word: a vector would cost more around it than it saves, and who asks may need no other. */
 static inline bool hr_any(const size_t *of, size_t n) {
     size_t all = 0;
     for (size_t i = 0; i < n; i++) {
         all |= of[i];
+#if defined(__GNUC__)
+        __asm__(\"\" : \"+r\"(all));
+#endif
     }
     return all != 0;
 }

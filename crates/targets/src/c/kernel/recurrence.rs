@@ -107,7 +107,7 @@ pub(super) fn support(bits: u32) -> String {
 }
 
 /// A constant in all parts.
-fn constant(value: u128, bits: u32) -> String {
+pub(super) fn constant(value: u128, bits: u32) -> String {
     let (high, low) = ((value >> 64) as u64, value as u64);
     format!("HR_CL_ALL{bits}(_mm_set_epi64x((long long){high:#x}u, (long long){low:#x}u))")
 }
@@ -151,9 +151,23 @@ pub(super) fn values_of(
     prefix: &str,
     values: &mut Vec<Value>,
 ) -> Vec<String> {
+    let names = values_behind(program, inputs.to_vec(), program.ops().len(), registers, prefix, values);
+    program.outputs().iter().map(|&at| names[at].clone()).collect()
+}
+
+/// The values of the first operations of a program, so many; `names` are those of its inputs and of as many operations as
+/// need no value any more. Gives the names of all.
+pub(super) fn values_behind(
+    program: &Program,
+    mut names: Vec<String>,
+    operations: usize,
+    registers: Registers,
+    prefix: &str,
+    values: &mut Vec<Value>,
+) -> Vec<String> {
     let Registers { bits, turns_bits } = registers;
-    let mut names: Vec<String> = inputs.to_vec();
-    for op in program.ops() {
+    let done = names.len() - program.n_inputs();
+    for op in program.ops().iter().take(operations).skip(done) {
         let of = |at: usize| names[at].as_str();
         let value = match *op {
             Op::Constant(value) => constant(value, bits),
@@ -186,7 +200,18 @@ pub(super) fn values_of(
         values.push(Value { bits, name: name.clone(), value });
         names.push(name);
     }
-    program.outputs().iter().map(|&at| names[at].clone()).collect()
+    names
+}
+
+/// Whether a plan turns the bytes of the first factor round before all else, and those of the product last: who comes from
+/// one product to the next need not.
+pub(super) fn turns_bytes(plan: &Plan) -> bool {
+    let (before, after) = (&plan.prepare_x, &plan.reduce);
+    let last = after.n_inputs() + after.ops().len() - 1;
+    let begins = before.ops().first() == Some(&Op::ReverseBytes(0))
+        && before.ops().iter().skip(1).all(|op| op.operands().all(|at| at != 0))
+        && !before.outputs().contains(&0);
+    begins && matches!(after.ops().last(), Some(Op::ReverseBytes(_))) && after.outputs() == [last]
 }
 
 /// Prints a loop that was taken apart: `first` runs its independent part, `stitched` whole groups of both parts. The
@@ -348,8 +373,10 @@ fn beside(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> Option<(Stri
 
 /// A register with its bytes in another order.
 fn reordered(register: &str, order: impl Fn(u8) -> u8) -> String {
-    match (0..BYTES as u8).all(|at| order(at) == at) {
+    let is = |wanted: &dyn Fn(u8) -> u8| (0..BYTES as u8).all(|at| order(at) == wanted(at));
+    match is(&|at| at) {
         true => register.to_owned(),
+        false if is(&|at| (at + 8) % 16) => format!("HR_CL_SWAP128({register})"),
         false => format!("HR_CL_SHUFFLE128({register}, {})", constant(of_bytes(|at| order(at as u8)), 128)),
     }
 }
@@ -357,6 +384,11 @@ fn reordered(register: &str, order: impl Fn(u8) -> u8) -> String {
 /// Bytes of elements as a register. Where they do not lie beside one another they are put together from the elements:
 /// not through memory, where a load would wait for many narrow stores.
 pub(super) fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
+    loaded_so(body, bytes, false, names)
+}
+
+/// The same; `turned`: the last byte first.
+pub(super) fn loaded_so(body: &Loop, bytes: &[ElementByte], turned: bool, names: &LoopNames) -> String {
     if let Some((first, order)) = beside(body, bytes, names) {
         let place = |at: u8| order.iter().position(|&byte| byte == at).map_or(at, |place| place as u8);
         let object = bytes.first().map(|byte| &body.objects[byte.object.0 as usize]);
@@ -368,10 +400,11 @@ pub(super) fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> S
                 format!("_mm_unpacklo_epi64({}, {})", half(0), half(8))
             }
         };
-        return reordered(&register, place);
+        return reordered(&register, |at| place(if turned { 15 - at } else { at }));
     }
     let [low, high] = halves(body, bytes, names);
-    format!("_mm_set_epi64x((int64_t)({high}), (int64_t)({low}))")
+    let register = format!("_mm_set_epi64x((int64_t)({high}), (int64_t)({low}))");
+    reordered(&register, |at| if turned { 15 - at } else { at })
 }
 
 /// Sixteen bytes of elements as two words of 64 bits, the low one first.
@@ -387,15 +420,22 @@ pub(super) fn halves(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> [
     [half(low), half(high)]
 }
 
-/// Elements of the state from the register `x`: at once where they lie beside one another, else each from all of its
-/// bytes.
+/// Elements of the state from the register `x`, as [`store_state_so`].
 pub(super) fn store_state(body: &Loop, recurrence: &Recurrence, names: &LoopNames, text: &mut String) {
+    store_state_so(body, recurrence, false, names, text);
+}
+
+/// Elements of the state from the register `x`, `turned`: with the last byte first. At once where they lie beside one another, else each from all of its
+/// bytes.
+pub(super) fn store_state_so(body: &Loop, recurrence: &Recurrence, turned: bool, names: &LoopNames, text: &mut String) {
     if let Some((first, order)) = beside(body, &recurrence.state, names) {
-        let x = reordered("x", |place| order[usize::from(place)]);
+        let byte = |place: u8| order[usize::from(place)];
+        let x = reordered("x", |place| if turned { 15 - byte(place) } else { byte(place) });
         let _ = writeln!(text, "  _mm_storeu_si128((__m128i *)&{first}, {x});");
         return;
     }
-    text.push_str("  uint8_t x_[16];\n  _mm_storeu_si128((__m128i *)x_, x);\n");
+    let x = reordered("x", |at| if turned { 15 - at } else { at });
+    let _ = writeln!(text, "  uint8_t x_[16];\n  _mm_storeu_si128((__m128i *)x_, {x});");
     let mut done: Vec<(usize, usize)> = Vec::new();
     for byte in &recurrence.state {
         let key = (byte.object.0 as usize, byte.index);

@@ -14,13 +14,15 @@
 use super::blocks::{Blocks, Onward, few_blocks};
 use super::loop_frame::{CFunction, LoopNames, OPERATION, Support};
 use super::recurrence::{
-    Memo, REGISTERS, Registers, Value, attribute, blocks_of, features, loaded, memo, store_state, support, values_of,
+    Memo, REGISTERS, Registers, Value, attribute, blocks_of, constant, features, loaded_so, memo, store_state_so,
+    support, turns_bytes, values_behind, values_of,
 };
 use super::words::NotApplicable;
+use headrace_boolean::bilinear::carryless::{Op, Plan};
 use headrace_instructions::Description;
 use headrace_transform::kernel::Loop;
 use headrace_transform::passes::distribute_recurrence::{Added, SplitLoop};
-use headrace_vectorize::products;
+use headrace_vectorize::products::{self, of_bytes};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -44,26 +46,46 @@ pub fn short_trip(
         return Err(NotApplicable("powers are not kept from call to call".into()));
     };
     let (wide, n_keys) = (Registers { bits, turns_bits: true }, plan.prepare_y.outputs().len());
+    let turned = turns_bytes(&plan);
     let statements = |blocks: &str| {
-        let mut text = format!("      __m128i x = {};\n", loaded(body, &recurrence.state, names));
+        let x = loaded_so(body, &recurrence.state, turned, names);
+        let mut text = format!("      __m128i x = {x};\n");
         // Behind the powers of all registers but the last.
         let at = (REGISTERS - 1) * n_keys * 64;
         let keys = names.names.element(&powers, &at.to_string());
-        let mut values =
-            vec![Value { bits, name: "x_".into(), value: format!("HR_CL_XOR512({blocks}, HR_CL_BEGIN512(x))") }];
-        let mut factors = values_of(&plan.prepare_x, &["x_".into()], wide, "p", &mut values);
+        let mut values = Vec::new();
+        let begin = |blocks: &str| format!("HR_CL_XOR512({blocks}, HR_CL_BEGIN512(x))");
+        let mut value = |name: &str, value: String| values.push(Value { bits, name: name.into(), value });
+        let before = match turned {
+            true => {
+                value(
+                    "turned_",
+                    format!("HR_CL_SHUFFLE512({blocks}, {})", constant(of_bytes(|at| 15 - at as u8), bits)),
+                );
+                value("x_", begin("turned_"));
+                vec![String::new(), "x_".into()]
+            }
+            false => {
+                value("x_", begin(blocks));
+                vec!["x_".into()]
+            }
+        };
+        let mut factors = prepared(&plan, before, wide, &mut values);
         for key in 0..n_keys {
             let value = format!("HR_CL_LAST512(n_, HR_CL_LOAD512(&{keys} + {}))", key * 64);
             values.push(Value { bits, name: format!("key{key}_"), value });
             factors.push(format!("key{key}_"));
         }
         let sums = values_of(&plan.multiply, &factors, wide, "m", &mut values);
-        let narrow = Registers { bits: 128, ..wide };
-        let folded: Vec<String> = sums.iter().map(|sum| format!("HR_CL_FOLDED512({sum})")).collect();
-        let result = values_of(&plan.reduce, &folded, narrow, "pr_", &mut values)[0].clone();
+        for (at, sum) in sums.iter().enumerate() {
+            let value = format!("HR_CL_FOLDED512({sum})");
+            values.push(Value { bits: 128, name: format!("whole{at}_"), value });
+        }
+        let whole = (0..sums.len()).map(|at| format!("whole{at}_")).collect();
+        let result = reduced(&plan, whole, turned, &mut values);
         values.iter().for_each(|value| value.constant(&mut text));
         let _ = writeln!(text, "      x = {result};");
-        store_state(body, recurrence, names, &mut text);
+        store_state_so(body, recurrence, turned, names, &mut text);
         text
     };
     let onward =
@@ -103,10 +125,12 @@ pub fn product_kept(
         "{others} static void {0}({state} *s, size_t iterations);\n{own} static void {function}({state} *s, size_t iterations)\n{{\n  if ({known} >> 4 != 4) {{\n    {0}(s, iterations);\n    return;\n  }}\n",
         otherwise.name
     );
-    let [x, a] = [&recurrence.state, added].map(|bytes| loaded(body, bytes, names));
+    let turned = turns_bytes(&plan);
+    let [x, a] = [&recurrence.state, added].map(|bytes| loaded_so(body, bytes, turned, names));
     let narrow = Registers { bits: 128, turns_bits: true };
     let mut values = vec![Value { bits: 128, name: "x_".into(), value: format!("HR_CL_XOR128({x}, {a})") }];
-    let mut factors = values_of(&plan.prepare_x, &["x_".into()], narrow, "p", &mut values);
+    let before = if turned { vec![String::new(), "x_".into()] } else { vec!["x_".into()] };
+    let mut factors = prepared(&plan, before, narrow, &mut values);
     let n_keys = plan.prepare_y.outputs().len();
     // The first power is the last part of the last register.
     factors.extend((0..n_keys).map(|key| {
@@ -114,14 +138,33 @@ pub fn product_kept(
         format!("HR_CL_LOAD128(&{})", names.names.element(&powers, &at.to_string()))
     }));
     let sums = values_of(&plan.multiply, &factors, narrow, "m", &mut values);
-    let result = values_of(&plan.reduce, &sums, narrow, "pr_", &mut values)[0].clone();
+    let result = reduced(&plan, sums, turned, &mut values);
     values.iter().for_each(|value| value.constant(&mut text));
     let _ = writeln!(text, "  const __m128i x = {result};");
-    store_state(body, recurrence, names, &mut text);
+    store_state_so(body, recurrence, turned, names, &mut text);
     text.push_str("}\n\n");
     let support = [128, 512].map(|bits| Support::of_all(support(bits))).to_vec();
     let size = OPERATION * values.len();
     Ok((CFunction { name: (*function).to_owned(), text, support, size, ..otherwise.clone() }, features))
+}
+
+/// What a plan makes of the first factor; `names` are its own and that of the factor with its bytes turned round, where that
+/// is there already.
+fn prepared(plan: &Plan, names: Vec<String>, registers: Registers, values: &mut Vec<Value>) -> Vec<String> {
+    let program = &plan.prepare_x;
+    let names = values_behind(program, names, program.ops().len(), registers, "p", values);
+    program.outputs().iter().map(|&at| names[at].clone()).collect()
+}
+
+/// What a plan reduces a product to; `turned`: with its bytes still turned round.
+fn reduced(plan: &Plan, product: Vec<String>, turned: bool, values: &mut Vec<Value>) -> String {
+    let (program, narrow) = (&plan.reduce, Registers { bits: 128, turns_bits: true });
+    let operations = program.ops().len() - usize::from(turned);
+    let names = values_behind(program, product, operations, narrow, "pr_", values);
+    match (turned, program.ops().last()) {
+        (true, Some(Op::ReverseBytes(at))) => names[*at].clone(),
+        _ => names[program.outputs()[0]].clone(),
+    }
 }
 
 /// When [`short_trip`] can be called.

@@ -37,8 +37,8 @@ const MOST_WHOLE: usize = 7_500;
 const RESTS: usize = 4;
 
 /// The states that most messages find and leave, and states that such messages come through, those of most messages
-/// first and all of each; none that `avoided` names.
-fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
+/// first and all of each; none that `avoided` names, and no more than [`MOST_WHOLE`] of what `sizes` says of each.
+fn round_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
     let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
     let all: Vec<&Part> = automaton.parts.iter().filter(|part| part.states.len() > 1).filter(fits).collect();
     let mut found: BTreeMap<usize, usize> = BTreeMap::new();
@@ -54,7 +54,7 @@ fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize
         *trips.entry(&part.states).or_default() += 1;
     }
     let mut states: BTreeSet<usize> = BTreeSet::new();
-    while let Some(trip) = next_trip(&mut trips, &states) {
+    while let Some(trip) = next_trip(&mut trips, &states, sizes) {
         states.extend(trip);
     }
     let mut rests: BTreeSet<usize> = rests.intersection(&states).copied().collect();
@@ -65,7 +65,8 @@ fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize
     while let Some(at) = (0..entries.len()).min_by_key(|&at| more(entries[at], &states)) {
         let entry = entries.swap_remove(at);
         let n = more(entry, &states);
-        if n > MOST_MORE || states.len() + n > MOST_STATES {
+        let both = || states.union(&entry.states).copied();
+        if n > MOST_MORE || states.len() + n > MOST_STATES || size_of(both(), sizes) > MOST_WHOLE {
             break;
         }
         states.extend(&entry.states);
@@ -74,13 +75,22 @@ fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize
     (!rests.is_empty()).then_some((rests, states))
 }
 
+/// The size of states.
+fn size_of(states: impl Iterator<Item = usize>, sizes: &[usize]) -> usize {
+    states.map(|at| sizes.get(at).copied().unwrap_or(0)).sum()
+}
+
 /// Of state sets with the messages that come through each, the one that lets most more messages pass for each state
 /// that is added; those that pass with `states` alone, and those for which there is no more room, are dropped.
 fn next_trip<'s>(
     trips: &mut BTreeMap<&'s BTreeSet<usize>, usize>,
     states: &BTreeSet<usize>,
+    sizes: &[usize],
 ) -> Option<&'s BTreeSet<usize>> {
-    let fits = |trip: &BTreeSet<usize>| (1..=MOST_STATES - states.len()).contains(&trip.difference(states).count());
+    let fits = |trip: &BTreeSet<usize>| {
+        (1..=MOST_STATES - states.len()).contains(&trip.difference(states).count())
+            && size_of(trip.union(states).copied(), sizes) <= MOST_WHOLE
+    };
     trips.retain(|trip, _| fits(trip));
     let gain = |trip: &BTreeSet<usize>| {
         let passes = |other: &BTreeSet<usize>| other.iter().all(|at| states.contains(at) || trip.contains(at));
@@ -100,10 +110,18 @@ impl Writer<'_> {
     }
 
     /// The states where whole messages begin and all that they come through, if those are printed.
-    pub(super) fn whole_trip(&self, stops: &Stops) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
+    pub(super) fn whole_trip(&self, stops: &Stops, back: Back) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
         let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
+        let sizes: Vec<usize> = (0..self.automaton.states.len()).map(|at| self.whole_size(at, back)).collect();
         // What may be stopped by an error says where.
-        round_trip(self.automaton, &stops.traps).filter(|_| few)
+        round_trip(self.automaton, &stops.traps, &sizes).filter(|_| few)
+    }
+
+    /// The size of a state where whole messages come through it.
+    fn whole_size(&self, at: usize, back: Back) -> usize {
+        let state = &self.automaton.states[at];
+        let repeats = state.loops.len() + back.repeated[at].len() + back.copies[at].len();
+        LOOP * repeats + self.step_size(&state.step, at, &[])
     }
 
     /// Windows of local variables that functions find in the context.
@@ -116,7 +134,7 @@ impl Writer<'_> {
         text
     }
 
-    /// `PREFIX_any_whole` for a trip, unless it would be too long.
+    /// `PREFIX_any_whole` for a trip.
     pub(super) fn whole_states(
         &self,
         (rests_in, states): (BTreeSet<usize>, BTreeSet<usize>),
@@ -126,15 +144,8 @@ impl Writer<'_> {
     ) -> String {
         let prefix = self.prefix;
         let writer = Writer { whole: Some(&states), ..*self };
-        let own = |&at: &usize| {
-            let state = &self.automaton.states[at];
-            LOOP * (state.loops.len() + back.repeated[at].len() + back.copies[at].len())
-                + writer.step_size(&state.step, at, &[])
-        };
+        let own = |&at: &usize| self.whole_size(at, back);
         let size = states.iter().map(own).sum::<usize>();
-        if size > MOST_WHOLE {
-            return String::new();
-        }
         let mut printed: BTreeMap<usize, [Template; 2]> = BTreeMap::new();
         let mut n_loops = 0;
         for (number, state) in self.automaton.states.iter().enumerate() {
@@ -258,10 +269,10 @@ mod tests {
         let sets = [(0..10).collect(), (20..22).collect(), (0..MOST_STATES + 1).collect()];
         let [long, short, none]: [BTreeSet<usize>; 3] = sets;
         let mut trips = BTreeMap::from([(&long, 30), (&short, 5), (&none, 1000)]);
-        assert_eq!(next_trip(&mut trips, &BTreeSet::new()), Some(&long));
-        assert_eq!(next_trip(&mut trips, &long), Some(&short));
+        assert_eq!(next_trip(&mut trips, &BTreeSet::new(), &[]), Some(&long));
+        assert_eq!(next_trip(&mut trips, &long, &[]), Some(&short));
         let all = long.union(&short).copied().collect();
-        assert_eq!(next_trip(&mut trips, &all), None);
+        assert_eq!(next_trip(&mut trips, &all, &[]), None);
     }
 
     #[test]
@@ -278,13 +289,16 @@ mod tests {
         parts.extend([part(&[5, 4, 5]), Part { from: 5, to: 5, states: (5..5 + MOST_STATES).collect() }]);
         let automaton = Automaton { parts, ..Automaton::default() };
         let avoided = [false, false, false, false, true];
-        assert_eq!(round_trip(&automaton, &avoided), Some((BTreeSet::from([0, 5]), BTreeSet::from([0, 1, 2, 3, 5]))));
+        assert_eq!(
+            round_trip(&automaton, &avoided, &[]),
+            Some((BTreeSet::from([0, 5]), BTreeSet::from([0, 1, 2, 3, 5])))
+        );
         // Or one leads there.
         let mut parts = automaton.parts.clone();
         parts.push(part(&[6, 2, 5]));
         let leading = Automaton { parts, ..Automaton::default() };
         assert_eq!(
-            round_trip(&leading, &avoided),
+            round_trip(&leading, &avoided, &[]),
             Some((BTreeSet::from([0, 5, 6]), BTreeSet::from([0, 1, 2, 3, 5, 6])))
         );
         // Where 7 is found as often as that, messages may begin there, and go from one to the other.
@@ -292,6 +306,6 @@ mod tests {
         parts.extend([part(&[7, 8, 7]), part(&[5, 6, 7])]);
         let automaton = Automaton { parts, ..Automaton::default() };
         let both = (BTreeSet::from([0, 5, 7]), BTreeSet::from([0, 1, 2, 3, 5, 6, 7, 8]));
-        assert_eq!(round_trip(&automaton, &avoided), Some(both));
+        assert_eq!(round_trip(&automaton, &avoided, &[]), Some(both));
     }
 }

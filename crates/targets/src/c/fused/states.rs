@@ -85,7 +85,8 @@ impl Writer<'_> {
         let mut repeating = RepeatedFunctions::default();
         let stops = self.stops();
         let mut places = Stops::of(self.automaton);
-        let trip = self.whole_trip(&places);
+        let back = Back { repeated: &repeated, copies: &copies };
+        let trip = self.whole_trip(&places, back);
         let hot = self.often(trip.as_ref().map(|(_, states)| states));
         // What a message comes through that is begun under another key or given in pieces is worth less code than the rest.
         let core = trip.as_ref().map(|(_, states)| self.core(states));
@@ -132,7 +133,6 @@ impl Writer<'_> {
             forms.push(functions.form.take());
         }
         let (text, merged) = self.steps(&blocks, forms, &hot, &mut places);
-        let back = Back { repeated: &repeated, copies: &copies };
         let whole =
             trip.map_or_else(String::new, |trip| writer.whole_states(trip, back, &mut functions, &mut repeating));
         let transitions = functions.text + &repeating.text;

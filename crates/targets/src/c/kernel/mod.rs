@@ -29,6 +29,8 @@
 //! | `blocks` | registers of 128 bits, several iterations in wide ones |
 //! | `modular` | a linear recurrence modulo a number, with powers in lanes |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
+//! | `stitched` | both parts of a loop with such a recurrence in one loop |
+//! | `short_trip` | both parts for few iterations, in one register |
 //! | `portable_product` | the same in C for any machine |
 //! | `extract_reductions` | sums over iterations beside what is left of a loop without them |
 //! | `sink_copies` | elements that become what others are, after all iterations |

@@ -7,13 +7,16 @@
 
 use crate::catalog::{Framing, OperationSpec};
 use crate::instantiation::Instantiation;
-use crate::manifest::Shape;
+use crate::manifest::{Blocks, Shape};
 use crate::sizes::USUAL_NONCE_BYTES;
 use crate::{PortSpec, Role};
 use std::fmt::Write as _;
 
 /// Most bytes of a segment. Strings of messages that are made here are segments, each of them.
 pub const MAX_SEGMENT_BYTES: usize = 0xffff;
+
+/// Bytes of a block, of keys and of tags in cores on blocks.
+const BLOCK_BYTES: u64 = 16;
 
 /// Instructions and status words, in the top four bits.
 const ENCRYPT: u32 = 0x2;
@@ -155,6 +158,11 @@ impl<'a> Core<'a> {
     pub fn network(&self, variants: &[Instantiation], word_bits: u32) -> Option<Instantiation> {
         let network = |entity: &str| Instantiation { entity: format!("ctl.parts.lwc.{entity}"), arguments: Vec::new() };
         Some(match (self, variants) {
+            (Core::Aead { .. }, [sealing, _]) if word_bits == 32 && self.blocks(sealing).is_some() => {
+                let blocks = self.blocks(sealing)?;
+                let core = network("AeadBlocks").with("Cipher", blocks.network.to_string());
+                if blocks.pads { core.with("PADS", "true") } else { core }
+            }
             (Core::Aead { encrypt, decrypt, sizes }, [sealing, opening]) => {
                 let with_tag = |network: &Instantiation| match &encrypt.tag_parameter {
                     Some((name, _)) => network.clone().with(name, sizes.tag.to_string()),
@@ -187,6 +195,14 @@ impl<'a> Core<'a> {
             }
             _ => return None,
         })
+    }
+
+    /// The network that does both directions on blocks, where the one that encrypts is the standard one and keys and tags are blocks.
+    fn blocks(&self, sealing: &Instantiation) -> Option<&'a Blocks> {
+        let Core::Aead { encrypt, sizes: AeadSizes { key, nonce, tag, secret, .. }, .. } = self else { return None };
+        let is_standard = encrypt.variants.first().is_some_and(|variant| variant.network == *sealing);
+        let fits = *key == BLOCK_BYTES && *tag == BLOCK_BYTES && (1..=BLOCK_BYTES).contains(nonce) && *secret == 0;
+        encrypt.blocks.as_ref().filter(|_| is_standard && fits)
     }
 
     /// What it is, with the sizes that it has, as a sentence.

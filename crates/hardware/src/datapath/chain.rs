@@ -5,7 +5,7 @@
 //! values rounds are found again.
 
 use super::region::{Region, Task, Tree};
-use headrace_kernel::{NodeId, ObjectId};
+use headrace_kernel::{NodeId, ObjectId, Op};
 use rustc_hash::FxHashMap;
 
 impl Region {
@@ -25,6 +25,78 @@ impl Region {
             return None;
         }
         region.without_what_never_happens().into()
+    }
+
+    /// The region in which the first round of several is done in the cycle in which a block comes in, behind a choice of what it works
+    /// on; `None` where there is none that could. How many rounds there are may be a token of the block: where it says that the first
+    /// one is the last, that is done in the next cycle, since what a cycle puts out does not depend on what it takes in.
+    pub(crate) fn with_rounds_begun(&self) -> Option<Region> {
+        let mut region = self.clone();
+        for state in 0..self.states.len() {
+            let tree = region.with_round_begun(&self.states[state].0);
+            region.states[state].0 = tree;
+        }
+        (region.tasks.len() > self.tasks.len()).then(|| region.without_what_never_happens())
+    }
+
+    fn with_round_begun(&mut self, tree: &Tree) -> Tree {
+        match tree {
+            Tree::Branch { condition, then, otherwise } => Tree::Branch {
+                condition: *condition,
+                then: Box::new(self.with_round_begun(then)),
+                otherwise: Box::new(self.with_round_begun(otherwise)),
+            },
+            Tree::Wait(all) => {
+                Tree::Wait(all.iter().map(|(port, n, next)| (*port, *n, self.with_round_begun(next))).collect())
+            }
+            Tree::Go { task, target, beside } if beside.is_empty() && self.takes_and_keeps(*task) => {
+                let next = self.states[*target].0.clone();
+                self.round_behind(*task, &next, tree).unwrap_or_else(|| tree.clone())
+            }
+            Tree::Go { .. } | Tree::Else(..) | Tree::End => tree.clone(),
+        }
+    }
+
+    /// Whether a task takes tokens and puts none out.
+    fn takes_and_keeps(&self, task: usize) -> bool {
+        let own = &self.tasks[task];
+        own.consumes.iter().any(|n| *n > 0) && own.produces.iter().all(|n| *n == 0)
+    }
+
+    /// Whether a task moves no tokens, and one that may come behind it does not either.
+    fn goes_on(&self, task: usize, target: usize) -> bool {
+        let is_silent = |task: usize| {
+            let Task { consumes, produces, .. } = &self.tasks[task];
+            consumes.iter().chain(produces).all(|n| *n == 0)
+        };
+        is_silent(task) && self.states[target].0.leaves().iter().any(|leaf| is_silent(leaf.0))
+    }
+
+    /// What may happen in the next state, begun with a task, as far as that are rounds; `alone` is that task by itself. `None` where there
+    /// is no round.
+    fn round_behind(&mut self, task: usize, next: &Tree, alone: &Tree) -> Option<Tree> {
+        match next {
+            Tree::Branch { condition, then, otherwise } => {
+                let sees = |id: &NodeId| matches!(self.graph.op(*id), Op::Input { .. }) || self.is_computed_element(*id);
+                if self.graph.reachable([*condition]).iter().any(sees) {
+                    return None;
+                }
+                let known: FxHashMap<(ObjectId, usize), NodeId> =
+                    self.tasks[task].stores.iter().map(|store| ((store.0, store.1), store.2)).collect();
+                let decided = self.with_elements(&[*condition], &known)[condition];
+                let [then, otherwise] = [then, otherwise].map(|next| self.round_behind(task, next, alone));
+                if then.is_none() && otherwise.is_none() {
+                    return None;
+                }
+                let [then, otherwise] = [then, otherwise].map(|next| Box::new(next.unwrap_or_else(|| alone.clone())));
+                Some(Tree::Branch { condition: decided, then, otherwise })
+            }
+            Tree::Go { task: round, target, beside } if beside.is_empty() && self.goes_on(*round, *target) => {
+                let both = self.joined_tasks(task, *round)?;
+                Some(Tree::Go { task: both, target: *target, beside: Vec::new() })
+            }
+            _ => None,
+        }
     }
 
     /// Joins a task with those behind it.

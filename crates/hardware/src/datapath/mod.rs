@@ -114,7 +114,9 @@ impl Unit {
         if options.stages > 0 {
             return Self::in_stages(network, region, options.stages, (taken, given));
         }
-        let (region, plans) = planned(region, options.rounds_per_cycle);
+        // Where a block cannot come in with the last round of the one before, it comes in with its own first one.
+        let begun = (is_fed_back && options.rounds_per_cycle == 1).then(|| region.with_rounds_begun()).flatten();
+        let (region, plans) = planned(begun.unwrap_or(region), options.rounds_per_cycle);
         // Tasks of several cycles overlap by themselves.
         let may_overlap = !is_fed_back && plans.iter().all(|plan| plan.last == 0);
         let overlapped = may_overlap.then(|| region.overlapped()).flatten();

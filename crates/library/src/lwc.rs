@@ -308,19 +308,30 @@ impl Script {
         self.output.word("STT", SUCCESS << 28);
     }
 
-    /// A message to decrypt, which comes with a tag: its own one, or another one, with which it must be refused.
-    pub fn decrypt(&mut self, message: &Sealed<'_>, tag: &[u8]) {
+    /// A message to decrypt, which comes with its own tag.
+    pub fn decrypt(&mut self, message: &Sealed<'_>) {
+        let secret = message.secret.map(|(secret, _)| secret);
+        self.open(message, message.tag, message.plaintext, secret, SUCCESS);
+    }
+
+    /// A message to decrypt, which comes with a tag that is not its own: `plaintext` and `secret` go out before it is refused. They are
+    /// not those of the message where a cipher needs the tag to decrypt.
+    pub fn refuse(&mut self, message: &Sealed<'_>, tag: &[u8], plaintext: &[u8], secret: Option<&[u8]>) {
+        self.open(message, tag, plaintext, secret, FAILURE);
+    }
+
+    fn open(&mut self, message: &Sealed<'_>, tag: &[u8], plaintext: &[u8], secret: Option<&[u8]>, status: u32) {
         self.begin(DECRYPT, "DEC", message);
-        let secret = message.secret.map(|(_, encrypted)| (ENCRYPTED_SECRET, encrypted));
+        let encrypted = message.secret.map(|(_, encrypted)| (ENCRYPTED_SECRET, encrypted));
         let strings =
-            [Some((NONCE, message.nonce)), secret, Some((AD, message.ad)), Some((CIPHERTEXT, message.ciphertext))];
+            [Some((NONCE, message.nonce)), encrypted, Some((AD, message.ad)), Some((CIPHERTEXT, message.ciphertext))];
         self.pdi.segments(strings, 0);
         self.pdi.segment(TAG, END_OF_TYPE | LAST, tag);
-        if let Some((secret, _)) = message.secret {
+        if let Some(secret) = secret {
             self.output.segment(SECRET, END_OF_TYPE, secret);
         }
-        self.output.segment(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
-        self.output.word("STT", if tag == message.tag { SUCCESS } else { FAILURE } << 28);
+        self.output.segment(PLAINTEXT, END_OF_TYPE | LAST, plaintext);
+        self.output.word("STT", status << 28);
     }
 
     /// A message to hash.
@@ -406,7 +417,7 @@ mod tests {
             tag: &[7; 4],
         };
         script.encrypt(&message);
-        script.decrypt(&message, &[7, 7, 7, 6]);
+        script.refuse(&message, &[7, 7, 7, 6], &[], None);
         let [pdi, sdi, output] = script.files("").map(|(_, text)| {
             let words = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
             words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")

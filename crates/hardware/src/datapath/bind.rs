@@ -18,20 +18,25 @@ pub(crate) fn align(region: &mut Region, plans: &mut [Plan], unrolled: u32) {
         (0..plans.len()).filter(|&task| plans[task].last > 0 && !plans[task].is_pipelined).collect();
     // Those with the most rounds have all that others have.
     long.sort_by_key(|&task| std::cmp::Reverse(plans[task].last));
-    for (at, &task) in long.iter().enumerate().skip(1) {
+    if long.len() < 2 {
+        return;
+    }
+    for (at, &task) in long.iter().enumerate() {
         let roots = region.tasks[task].roots();
-        let (_, mut others) = Plan::with_others(&mut region.graph, &roots, unrolled as usize);
-        others.extend(long[..at].iter().filter_map(|&leader| Plan::like(&mut region.graph, &roots, &plans[leader])));
-        let others = others.into_iter().filter(|other| other.last <= plans[task].last);
+        let mut all = Plan::all_of(&mut region.graph, &roots, unrolled as usize);
+        for leader in &long[..at] {
+            all.extend(Plan::like(&mut region.graph, &roots, &plans[*leader]));
+        }
         let cost = |plan: &Plan| {
             let gain = |&leader: &usize| Pairs::of(&region.graph, (&plans[leader], plan)).gain();
             plan.area.saturating_sub(long[..at].iter().map(gain).max().unwrap_or(0))
         };
-        let best = others.map(|other| (cost(&other), other)).min_by_key(|(cost, _)| *cost);
-        if let Some((least, other)) = best
+        let fits = all.into_iter().filter(|plan| plan.last <= plans[task].last);
+        let best = fits.map(|plan| (cost(&plan), plan)).min_by_key(|(cost, _)| *cost);
+        if let Some((least, plan)) = best
             && least < cost(&plans[task])
         {
-            plans[task] = other;
+            plans[task] = plan;
         }
     }
 }

@@ -33,6 +33,17 @@ struct Leaf {
     reads: FxHashSet<ObjectId>,
 }
 
+/// When a task can begin while another one is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// In each cycle of it.
+    Free,
+    /// In its last cycle, as soon as there is room for what it puts out: it stores what the other reads.
+    FreeAtEnd,
+    /// Behind it.
+    Blocked,
+}
+
 /// Objects that a task touches after the cycle in which it begins.
 #[derive(Clone, Debug, Default)]
 struct Late {
@@ -401,10 +412,18 @@ impl<'a> Control<'a> {
                 condition = condition.and(idle.clone()).and(self.room(task));
             }
             for &other in &long {
-                let mut begun = leaf.beside.iter().chain([&leaf.task]);
-                if begun.any(|&task| self.is_in_the_way(task, &leaf.reads, &lates[other])) {
-                    condition = condition.and(self.running(other).inverted());
-                }
+                let begun = leaf.beside.iter().chain([&leaf.task]);
+                let way = begun.map(|&task| self.way_of(task, &leaf.reads, &lates[other])).max();
+                let over = match way {
+                    Some(Way::Blocked) => self.running(other).inverted(),
+                    // In its last cycle it reads what the registers hold before the next edge.
+                    Some(Way::FreeAtEnd) if !self.plans[other].is_pipelined => {
+                        self.running(other).inverted().or(self.get(done[&other]))
+                    }
+                    Some(Way::FreeAtEnd) => self.running(other).inverted(),
+                    Some(Way::Free) | None => continue,
+                };
+                condition = condition.and(over);
             }
             if let Some((state, _)) = self.state {
                 condition = condition.and(self.get(state).is(leaf.state as u64));
@@ -519,14 +538,21 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Whether a task cannot begin on this way while another one is under way.
-    fn is_in_the_way(&self, task: usize, decided_by: &FxHashSet<ObjectId>, other: &Late) -> bool {
+    /// When a task can begin on this way while another one is under way.
+    fn way_of(&self, task: usize, decided_by: &FxHashSet<ObjectId>, other: &Late) -> Way {
         let plan = &self.plans[task];
         let task = &self.region.tasks[task];
         let reads = self.region.objects_of(task.roots());
-        let mut writes = task.stores.iter().map(|store| store.0);
-        decided_by.iter().chain(&reads).any(|object| other.writes.contains(object))
-            || writes.any(|object| other.writes.contains(&object) || plan.last == 0 && other.reads.contains(&object))
+        let writes = || task.stores.iter().map(|store| store.0);
+        if decided_by.iter().chain(&reads).any(|object| other.writes.contains(object))
+            || writes().any(|object| other.writes.contains(&object))
+        {
+            Way::Blocked
+        } else if plan.last == 0 && writes().any(|object| other.reads.contains(&object)) {
+            Way::FreeAtEnd
+        } else {
+            Way::Free
+        }
     }
 
     /// What tasks compute, and where it goes; gives what each of them touches after the cycle in which it begins.

@@ -8,7 +8,6 @@ use super::plan::Plan;
 use super::runs::{Order, Run};
 use headrace_kernel::{Graph, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
 /// How far it is looked at what values are made of, to tell them apart.
@@ -18,10 +17,9 @@ const DEEP: usize = 8;
 const TRIED: usize = 64;
 
 impl Plan {
-    /// A plan for these values with the rounds of another plan, as far as these are in it; `None` where less than two are.
-    pub(crate) fn like(graph: &mut Graph, roots: &[NodeId], model: &Plan) -> Option<Plan> {
-        let order = {
-            let matcher = Matcher::of(graph, roots, model)?;
+    /// Plans for these values with the rounds of another plan, as far as these are in it; none where less than two are.
+    pub(crate) fn like(graph: &mut Graph, roots: &[NodeId], model: &Plan) -> Vec<Plan> {
+        let found = Matcher::of(graph, roots, model).and_then(|matcher| {
             let mut best: Option<(usize, FxHashMap<NodeId, NodeId>)> = None;
             for (a, b) in matcher.seeds() {
                 let known = matcher.matched(a, b);
@@ -31,9 +29,8 @@ impl Plan {
                 }
             }
             matcher.order(&best?.1)
-        };
-        let (nodes, run) = order?;
-        Plan::with(graph, roots, &nodes, &[run], &BTreeSet::new()).ok()
+        });
+        found.map_or_else(Vec::new, |(nodes, run)| Plan::with_run(graph, roots, &nodes, run))
     }
 }
 

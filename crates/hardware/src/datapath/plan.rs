@@ -92,12 +92,20 @@ pub(crate) struct Infeasible;
 impl Plan {
     /// The plan for these values; `unrolled` iterations are done in one cycle, all of them where it is 0.
     pub(crate) fn of(graph: &mut Graph, roots: &[NodeId], unrolled: usize) -> Plan {
-        Self::with_others(graph, roots, unrolled).0
+        Self::searched(graph, roots, unrolled, None)
     }
 
-    /// The same, and plans beside it that take no longer, whose rounds begin at other places.
-    pub(crate) fn with_others(graph: &mut Graph, roots: &[NodeId], unrolled: usize) -> (Plan, Vec<Plan>) {
-        let mut others: Vec<Plan> = Vec::new();
+    /// Plans for these values whose rounds begin at several places, the smallest first; they take no more cycles than that.
+    pub(crate) fn all_of(graph: &mut Graph, roots: &[NodeId], unrolled: usize) -> Vec<Plan> {
+        let mut all: Vec<Plan> = Vec::new();
+        let best = Self::searched(graph, roots, unrolled, Some(&mut all));
+        all.retain(|plan| plan.last > 0 && plan.last <= best.last && plan.area < 2 * best.area);
+        all.insert(0, best);
+        all
+    }
+
+    /// The smallest plan; all that are tried with one run go to `tried`.
+    fn searched(graph: &mut Graph, roots: &[NodeId], unrolled: usize, mut tried: Option<&mut Vec<Plan>>) -> Plan {
         let order = Order::of(graph, roots);
         let runs = if unrolled == 0 { Vec::new() } else { order.runs(unrolled) };
         let Order { nodes: order, forms, .. } = order;
@@ -110,12 +118,12 @@ impl Plan {
             for run in phases {
                 // What follows the last whole iteration may look like the beginning of one more by chance.
                 let longer = extended(&forms, run, &kept);
-                let tried = [
+                let lengths = [
                     Some(longer),
                     Some(run.whole()).filter(|whole| *whole != longer),
                     Some(run).filter(|run| *run != run.whole()),
                 ];
-                for run in tried.into_iter().flatten() {
+                for run in lengths.into_iter().flatten() {
                     kept.push(run);
                     let plan = Plan::with(graph, roots, &order, &kept, &none).ok();
                     kept.pop();
@@ -124,13 +132,13 @@ impl Plan {
                     let is_part = run != run.whole();
                     let is_better = |plan: &Plan| if is_part { 10 * plan.area < 9 * most } else { plan.area < most };
                     let is_as_long = |plan: &Plan| kept.is_empty() || plan.last <= best.last + 1;
-                    if let Some(plan) = plan {
-                        if kept.is_empty() {
-                            others.push(plan.clone());
-                        }
-                        if is_better(&plan) && is_as_long(&plan) {
-                            found = Some((run, plan));
-                        }
+                    if kept.is_empty()
+                        && let Some(tried) = tried.as_mut()
+                    {
+                        tried.extend(Self::with_run(graph, roots, &order, run));
+                    }
+                    if let Some(plan) = plan.filter(|plan| is_better(plan) && is_as_long(plan)) {
+                        found = Some((run, plan));
                     }
                 }
             }
@@ -148,8 +156,7 @@ impl Plan {
         {
             best = plan;
         }
-        others.retain(|plan| plan.last > 0 && plan.last <= best.last && plan.area < 2 * best.area);
-        (best, others)
+        best
     }
 
     /// Sums whose operands are there a cycle before, from registers or from each other: run, place in an iteration.
@@ -184,20 +191,22 @@ impl Plan {
         early.into_iter().map(|at| (self.classes[at].run, self.classes[at].offset)).collect()
     }
 
-    /// The plan with these runs: the smaller one of those with what runs begin with voted at once, or step by step.
-    pub(crate) fn with(
+    /// The plan with these runs.
+    fn with(
         graph: &mut Graph,
         roots: &[NodeId],
         order: &[NodeId],
         runs: &[Run],
         early: &BTreeSet<(usize, usize)>,
     ) -> Result<Plan, Infeasible> {
-        let at_once = Self::with_beginnings(graph, roots, (order, runs, early), false)?;
-        if !at_once.classes.iter().flat_map(|class| &class.operands).any(|source| any(source, &has_exceptions)) {
-            return Ok(at_once);
-        }
-        let in_steps = Self::with_beginnings(graph, roots, (order, runs, early), true);
-        Ok(in_steps.ok().filter(|plan| plan.area < at_once.area && plan.last <= at_once.last).unwrap_or(at_once))
+        Self::with_beginnings(graph, roots, (order, runs, early), false)
+    }
+
+    /// Plans with this run: what its iterations begin with is voted at once, or step by step.
+    pub(crate) fn with_run(graph: &mut Graph, roots: &[NodeId], order: &[NodeId], run: Run) -> Vec<Plan> {
+        let none = BTreeSet::new();
+        let plans = [false, true].map(|steps| Self::with_beginnings(graph, roots, (order, &[run], &none), steps).ok());
+        plans.into_iter().flatten().collect()
     }
 
     fn with_beginnings(
@@ -746,10 +755,6 @@ impl Plan {
         let rings: u64 = self.rings.all.iter().map(|ring| ring.area(graph)).sum();
         loaded + rings + classes.sum::<u64>() + self.singles.iter().map(|&id| weight(graph, id)).sum::<u64>()
     }
-}
-
-fn has_exceptions(source: &Source) -> bool {
-    matches!(source, Source::But(..))
 }
 
 fn is_constant(graph: &Graph, id: NodeId) -> bool {

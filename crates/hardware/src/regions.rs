@@ -50,8 +50,8 @@ pub(crate) fn found(network: &Network, options: &Options) -> (Network, BTreeMap<
     (network, units)
 }
 
-/// Whether a datapath of an inner network takes several times as long as one of a network inside of it: as modules, what it would do one
-/// after the other overlaps.
+/// Whether a datapath of an inner network takes several times as long as one of a network inside of it: as modules, what it
+/// would do one after the other overlaps.
 fn is_slow(network: &Network, prefix: &[String], unit: &datapath::Unit, options: &Options) -> bool {
     let depth = prefix.len() + 1;
     let within: BTreeSet<&[String]> = network

@@ -197,7 +197,8 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// The network that does both directions on blocks, where the one that encrypts is the standard one and keys and tags are blocks.
+    /// The network that does both directions on blocks, where the one that encrypts is the standard one and keys and tags are
+    /// blocks.
     fn blocks(&self, sealing: &Instantiation) -> Option<&'a Blocks> {
         let Core::Aead { encrypt, sizes: AeadSizes { key, nonce, tag, secret, .. }, .. } = self else { return None };
         let is_standard = encrypt.variants.first().is_some_and(|variant| variant.network == *sealing);

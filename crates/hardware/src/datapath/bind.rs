@@ -1,9 +1,9 @@
 //! Binding: operators and registers of tasks that take cycles, which several of them use in turn.
 //!
-//! Only one task that takes cycles is under way at a time, so tasks with the same rounds need these once. Operators of two tasks are held
-//! against each other from a pair of them towards their operands: where both come from operators that are alike, from registers as many
-//! cycles behind, these are a pair, too; where they do not, the operand is chosen by the task that is under way. Registers behind
-//! operators are bound with them, and take what each task begins with when it does.
+//! Only one task that takes cycles is under way at a time, so tasks with the same rounds need these once. Operators of two
+//! tasks are held against each other from a pair of them towards their operands: where both come from operators that are
+//! alike, from registers as many cycles behind, these are a pair, too; where they do not, the operand is chosen by the task
+//! that is under way. Registers behind operators are bound with them, and take what each task begins with when it does.
 
 use super::estimate::{choices, weight};
 use super::plan::{Place, Plan, Source};
@@ -155,8 +155,8 @@ struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// The pairs of two tasks: for each operator of the first one those of the second are tried that it may be, and the one remains with
-    /// which most goes along.
+    /// The pairs of two tasks: for each operator of the first one those of the second are tried that it may be, and the one
+    /// remains with which most goes along.
     fn of(graph: &'a Graph, (a, b): (&'a Plan, &'a Plan)) -> Self {
         let mut pairs = Pairs { graph, a, b, of_a: FxHashMap::default(), of_b: FxHashMap::default() };
         for x in 0..pairs.a.classes.len() {

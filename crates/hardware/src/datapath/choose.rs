@@ -1,7 +1,7 @@
 //! Multiplexer reduction: a choice between values that are computed alike is a choice of what differs in them.
 //!
-//! Tasks that share registers put values into them that often have most in common: a state as it is, or with a key added. The key is
-//! chosen then, and nothing added where the other value is meant, which goes into the logic that adds it.
+//! Tasks that share registers put values into them that often have most in common: a state as it is, or with a key added. The
+//! key is chosen then, and nothing added where the other value is meant, which goes into the logic that adds it.
 
 use headrace_rtl::{BinaryOp, Expr, ExprKind, Module, SignalId, UnaryOp};
 use rustc_hash::FxHashMap;

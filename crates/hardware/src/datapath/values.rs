@@ -55,7 +55,8 @@ struct SharedHeld {
     begins: Expr,
 }
 
-/// A register behind such an operator: what it takes in each cycle, and for each task, by when it begins and waits, what it takes then.
+/// A register behind such an operator: what it takes in each cycle, and for each task, by when it begins and waits, what it
+/// takes then.
 struct SharedChain {
     register: SignalId,
     next: SignalId,
@@ -108,8 +109,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Joins operators that several tasks use, and the registers behind them, when the datapaths of all tasks are there. `is_current`
-    /// is whether a task is the one under way, where one is.
+    /// Joins operators that several tasks use, and the registers behind them, when the datapaths of all tasks are there.
+    /// `is_current` is whether a task is the one under way, where one is.
     pub(crate) fn join(&mut self, is_current: impl Fn(&Module, usize) -> Expr) {
         let operators: Vec<SharedOperator> = std::mem::take(&mut self.shared).into_values().collect();
         let chooser = Chooser::of(&self.m);

@@ -84,6 +84,24 @@ fn cores_with_the_lwc_hardware_api_play_their_messages() {
 }
 
 #[test]
+fn messages_that_are_refused_have_what_their_cipher_puts_out_of_them() {
+    let folder = Folder::new();
+    // One of them fills its last block up with the tag, so that it gives other bytes where that is wrong.
+    for (set, needs_the_tag) in [("aes128-poet", true), ("ascon128-v1", false)] {
+        let project = folder.build("verilog", &[set, "--shape", "lwc"]);
+        let words = std::fs::read_to_string(project.join("kat/do.txt")).expect("there is one");
+        let messages: Vec<Vec<&str>> = (words.split("#### ").skip(1))
+            .map(|message| message.lines().filter(|line| line.contains(" = ")).collect())
+            .collect();
+        let is_refused = |message: &&[Vec<&str>]| message[1].last().is_some_and(|word| word.starts_with("STT = F"));
+        let pairs: Vec<&[Vec<&str>]> = messages.windows(2).filter(is_refused).collect();
+        assert!(pairs.len() > 20 && pairs.iter().all(|pair| pair[0].len() == pair[1].len()), "{set}");
+        let differ = |pair: &&[Vec<&str>]| pair[0][..pair[0].len() - 1] != pair[1][..pair[1].len() - 1];
+        assert_eq!(pairs.iter().any(differ), needs_the_tag, "{set}");
+    }
+}
+
+#[test]
 fn cores_at_buses_give_known_answers_by_registers_and_streams() {
     refused(&["hex", "--shape", "axi", "--target", "vhdl"], "target vhdl has no such cores; verilog does");
     refused(

@@ -267,6 +267,7 @@ fn prologue(code: &mut Code<'_>, ports: &Ports, n_memories: usize) {
             element: headrace_ir::Scalar::Bool,
             width: memory.width,
             len: memory.depth,
+            row: 1,
         };
         let index = home.index_width();
         code.push(Step::Mark(format!("fill_{}", memory.name)));

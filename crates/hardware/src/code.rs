@@ -33,6 +33,8 @@ pub(crate) struct Home {
     pub(crate) width: u32,
     /// Elements.
     pub(crate) len: u32,
+    /// Elements of the source that one of these is: more than one only in a memory with a row in a word.
+    pub(crate) row: u32,
 }
 
 /// A local of the action or procedure that is written.
@@ -197,18 +199,30 @@ impl<'a> Code<'a> {
         id
     }
 
+    /// A memory with a row of so many elements in a word, for a variable that begins with this value.
+    fn place_rows(&mut self, like: &str, ty: &Type, row: u32, initial: &Value, span: Span) -> Home {
+        let width = self.width(ty.element, span);
+        let values = elements(initial, width);
+        let whole = |row: &[Bits]| row.iter().rev().cloned().reduce(|high, low| high.concat(&low));
+        let words: Vec<Bits> = values.chunks(row as usize).filter_map(whole).collect();
+        let (width, len) = (width * row, ty.len() as u32 / row);
+        let initial =
+            words.iter().any(|word| !word.is_zero()).then(|| self.table(&format!("{like}_reset"), width, words));
+        Home { storage: Storage::Memory(self.memory(like, width, len, initial)), element: ty.element, width, len, row }
+    }
+
     /// Room for a variable of the type that changes, which begins with these values, zeros where there are none.
     pub(crate) fn place(&mut self, like: &str, ty: &Type, initial: Option<&Value>, span: Span) -> Home {
         let width = self.width(ty.element, span);
         if ty.len() > MAX_ELEMENTS {
             self.unsupported(span, "lists of more than a million elements", "use a smaller list");
-            return Home { storage: Storage::Constant(Bits::zero(width)), element: ty.element, width, len: 1 };
+            return Home { storage: Storage::Constant(Bits::zero(width)), element: ty.element, width, len: 1, row: 1 };
         }
         let len = ty.len() as u32;
         let whole = u64::from(width) * u64::from(len);
         if whole > MAX_LIST_BITS {
             self.unsupported(span, "lists of more than a gigabit", "use a smaller list, or narrower elements");
-            return Home { storage: Storage::Constant(Bits::zero(width)), element: ty.element, width, len: 1 };
+            return Home { storage: Storage::Constant(Bits::zero(width)), element: ty.element, width, len: 1, row: 1 };
         }
         let values = initial.map(|value| elements(value, width)).unwrap_or_default();
         let is_zero = values.iter().all(Bits::is_zero);
@@ -223,7 +237,7 @@ impl<'a> Code<'a> {
             }
             Storage::Signal(id)
         };
-        Home { storage, element: ty.element, width, len }
+        Home { storage, element: ty.element, width, len, row: 1 }
     }
 
     fn memory(&mut self, like: &str, width: u32, depth: u32, initial: Option<TableId>) -> usize {
@@ -261,9 +275,14 @@ impl<'a> Code<'a> {
             let is_text = ty.element == Scalar::String;
             let range = self.ranges.variable(self.homes.len(), ty.element);
             let ty = &narrowed(ty, &range);
-            let home = if is_text && !variable.mutable {
+            let is_large = u64::from(ty.element.width()) * ty.len() as u64 > self.options.register_bits;
+            let is_possible = variable.mutable && ty.len() <= MAX_ELEMENTS && is_large;
+            let row = is_possible.then(|| crate::rows::row_of(actor, self.homes.len(), self.options.register_bits));
+            let home = if let Some(row) = row.flatten() {
+                self.place_rows(&name, ty, row, &variable.whole_initial(), variable.span)
+            } else if is_text && !variable.mutable {
                 // Only prints read it, which are left out.
-                Home { storage: Storage::Constant(Bits::zero(1)), element: ty.element, width: 1, len: 1 }
+                Home { storage: Storage::Constant(Bits::zero(1)), element: ty.element, width: 1, len: 1, row: 1 }
             } else if variable.mutable {
                 self.place(&name, ty, Some(&variable.initial), variable.span)
             } else {
@@ -275,7 +294,7 @@ impl<'a> Code<'a> {
                 } else {
                     Storage::Constant(values.into_iter().next().unwrap_or(Bits::zero(width)))
                 };
-                Home { storage, element: ty.element, width, len }
+                Home { storage, element: ty.element, width, len, row: 1 }
             };
             self.homes.push(home);
         }
@@ -286,7 +305,7 @@ impl<'a> Code<'a> {
         let slot = |code: &mut Self, (at, local): (usize, &Local)| {
             let is_list_parameter = local.kind == headrace_ir::LocalKind::Parameter && local.ty.is_list();
             let home = if is_list_parameter || local.ty.element == Scalar::String {
-                Home { storage: Storage::Constant(Bits::zero(1)), element: local.ty.element, width: 1, len: 1 }
+                Home { storage: Storage::Constant(Bits::zero(1)), element: local.ty.element, width: 1, len: 1, row: 1 }
             } else {
                 let range = code.ranges.local(unit, at, local.ty.element);
                 code.place(&format!("{}{}", code.prefix, local.name), &narrowed(&local.ty, &range), None, span)

@@ -14,26 +14,59 @@ use std::collections::BTreeMap;
 pub(crate) fn depth(steps: &[Step]) -> u32 {
     let mut known = BTreeMap::new();
     of_block(steps, 0, &mut known);
-    known.into_values().max().unwrap_or(0)
+    known.values().map(Levels::most).max().unwrap_or(0)
+}
+
+/// The levels behind a variable: those of the whole, and of parts that were written by themselves afterwards, by their first bit and
+/// their width. Elements of a list that are changed one after the other do not wait for each other.
+#[derive(Clone, Debug, Default)]
+struct Levels {
+    whole: u32,
+    parts: BTreeMap<(u32, u32), u32>,
+}
+
+impl Levels {
+    fn most(&self) -> u32 {
+        self.parts.values().copied().fold(self.whole, u32::max)
+    }
+
+    /// Those behind some bits of it.
+    fn of(&self, low: u32, width: u32) -> u32 {
+        if let Some(levels) = self.parts.get(&(low, width)) {
+            return *levels;
+        }
+        let meets = |&(from, bits): &(u32, u32)| from < low + width && low < from + bits;
+        self.parts.iter().filter(|(part, _)| meets(part)).map(|(_, levels)| *levels).fold(self.whole, u32::max)
+    }
+}
+
+/// What is known of variables.
+type Known = BTreeMap<SignalId, Levels>;
+
+fn of_signal(id: SignalId, known: &Known) -> u32 {
+    known.get(&id).map_or(0, Levels::most)
 }
 
 fn levels() -> &'static Depth {
     &machines().fabric().depth
 }
 
-fn of_block(steps: &[Step], under: u32, known: &mut BTreeMap<SignalId, u32>) {
+fn of_block(steps: &[Step], under: u32, known: &mut Known) {
     for step in steps {
         match step {
             Step::Set(signal, value) => {
                 let own = of_expr(value, known).max(under);
-                known.insert(*signal, own);
+                known.insert(*signal, Levels { whole: own, parts: BTreeMap::new() });
             }
-            Step::SetPart(signal, at, _, value) => {
-                let before = known.get(signal).copied().unwrap_or(0);
-                let place = of_expr(at, known);
-                let place = if at.value().is_some() { 0 } else { place + levels().part_written.value };
-                let own = of_expr(value, known).max(under).max(place).max(before);
-                known.insert(*signal, own);
+            Step::SetPart(signal, at, width, value) => {
+                let own = of_expr(value, known).max(under);
+                if let Some(low) = at.value().and_then(|at| at.to_u64()).and_then(|low| u32::try_from(low).ok()) {
+                    known.entry(*signal).or_default().parts.insert((low, *width), own);
+                    continue;
+                }
+                let place = of_expr(at, known) + levels().part_written.value;
+                let whole = own.max(place).max(of_signal(*signal, known));
+                known.insert(*signal, Levels { whole, parts: BTreeMap::new() });
             }
             Step::If(condition, yes, no) => {
                 let under = under.max(of_expr(condition, known) + levels().bitwise.value);
@@ -41,7 +74,7 @@ fn of_block(steps: &[Step], under: u32, known: &mut BTreeMap<SignalId, u32>) {
                 of_block(no, under, known);
             }
             Step::Case(signal, arms, rest) => {
-                let under = under.max(known.get(signal).copied().unwrap_or(0) + levels().bitwise.value);
+                let under = under.max(of_signal(*signal, known) + levels().bitwise.value);
                 arms.iter().for_each(|(_, arm)| of_block(arm, under, known));
                 of_block(rest, under, known);
             }
@@ -50,15 +83,20 @@ fn of_block(steps: &[Step], under: u32, known: &mut BTreeMap<SignalId, u32>) {
     }
 }
 
-fn of_expr(expr: &Expr, known: &BTreeMap<SignalId, u32>) -> u32 {
+fn of_expr(expr: &Expr, known: &Known) -> u32 {
+    if let ExprKind::Slice(inner, low) = &expr.kind
+        && let ExprKind::Signal(id) = &inner.kind
+    {
+        return known.get(id).map_or(0, |levels| levels.of(*low, expr.width));
+    }
     let below = expr.parts().into_iter().map(|part| of_expr(part, known)).max().unwrap_or(0);
     let levels = levels();
     // Of what works on halves of halves: into it, and as often as its width halves.
     let halved =
         |width: u32| levels.bitwise.value + index_bits(u64::from(width)).max(1) / levels.halvings_per_level.value;
     match &expr.kind {
-        ExprKind::Signal(id) => known.get(id).copied().unwrap_or(0),
-        ExprKind::Part(id, _) => below.max(known.get(id).copied().unwrap_or(0)) + levels.part_read.value,
+        ExprKind::Signal(id) => of_signal(*id, known),
+        ExprKind::Part(id, _) => below.max(of_signal(*id, known)) + levels.part_read.value,
         ExprKind::Constant(_)
         | ExprKind::Unary(..)
         | ExprKind::Concat(_)
@@ -94,5 +132,19 @@ mod tests {
         let row: Vec<Step> = (0..8).map(|_| sum(a, a)).collect();
         let side: Vec<Step> = (0..8).map(|_| sum(a, b)).collect();
         assert_eq!(depth(&row), 8 * depth(&side));
+    }
+
+    #[test]
+    fn elements_that_are_changed_one_after_the_other_do_not_wait_for_each_other() {
+        let list = SignalId(0);
+        let whole = Expr::signal(list, 64);
+        let changed = |at: u32, from: u32| {
+            let value = whole.clone().slice(8 * from, 8).plus(Expr::number(8, 3));
+            Step::SetPart(list, Expr::number(6, u64::from(8 * at)), 8, value)
+        };
+        let own: Vec<Step> = (0..8).map(|at| changed(at, at)).collect();
+        let chained: Vec<Step> = (1..8).map(|at| changed(at, at - 1)).collect();
+        assert_eq!(depth(&own), depth(&own[..1]));
+        assert_eq!(depth(&chained), 7 * depth(&own));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Both depend on registers alone, so no path leads through a FIFO within a cycle, and a token takes one cycle through it. One that is
 //! direct lets tokens through while it is empty: they take no cycle, and whether there is room still depends on registers alone.
+//! One or two tokens lie in registers, which take less logic than a memory.
 
 use headrace_rtl::{Bits, Expr, Memory, MemoryRead, MemoryWrite, Module, SignalKind, index_bits};
 
@@ -10,7 +11,7 @@ pub(crate) fn name(width: u32, depth: u64, is_direct: bool) -> String {
     format!("headrace_{}fifo_{width}x{depth}", if is_direct { "direct_" } else { "" })
 }
 
-/// The module: the capacity is a power of two, at least two.
+/// The module: the capacity is a power of two.
 pub(crate) fn module(width: u32, depth: u64, is_direct: bool) -> Module {
     let mut m = Module::new(name(width, depth, is_direct));
     let (when, latency) = if is_direct { ("this", 0) } else { ("the next", 1) };
@@ -18,6 +19,10 @@ pub(crate) fn module(width: u32, depth: u64, is_direct: bool) -> Module {
         "A FIFO of {depth} tokens of {width} bits. A token that goes in can come out in {when} cycle: latency {latency}, initiation \
          interval 1."
     ));
+    if depth <= 2 {
+        in_registers(&mut m, width, depth, is_direct);
+        return m;
+    }
     let pointer = index_bits(depth);
     let push_data = m.add("data_i", width, SignalKind::Input);
     let push_valid = m.add("valid_i", 1, SignalKind::Input);
@@ -68,6 +73,47 @@ pub(crate) fn module(width: u32, depth: u64, is_direct: bool) -> Module {
     m
 }
 
+/// What is in the module of one or two tokens: the first that comes out lies in front.
+fn in_registers(m: &mut Module, width: u32, depth: u64, is_direct: bool) {
+    let push_data = m.add("data_i", width, SignalKind::Input);
+    let push_valid = m.add("valid_i", 1, SignalKind::Input);
+    let push_ready = m.add("ready_o", 1, SignalKind::Output);
+    let pop_data = m.add("data_o", width, SignalKind::Output);
+    let pop_valid = m.add("valid_o", 1, SignalKind::Output);
+    let pop_ready = m.add("ready_i", 1, SignalKind::Input);
+    let bits = index_bits(depth + 1);
+    let (count, count_next) = m.add_register("count", Bits::zero(bits));
+    let (first, first_next) = m.add_register("first", Bits::zero(width));
+    let empty = m.get(count).is(0);
+    m.assign(push_ready, m.get(count).is(depth).inverted());
+    let (data, valid) = (m.get(push_data), m.get(push_valid));
+    let shown = if is_direct {
+        (empty.clone().inverted().or(valid.clone()), Expr::select(empty.clone(), data.clone(), m.get(first)))
+    } else {
+        (empty.clone().inverted(), m.get(first))
+    };
+    m.assign(pop_valid, shown.0);
+    m.assign(pop_data, shown.1);
+    let push = m.add("push", 1, SignalKind::Wire);
+    let pop = m.add("pop", 1, SignalKind::Wire);
+    m.assign(push, valid.and(m.get(push_ready)));
+    m.assign(pop, m.get(pop_valid).and(m.get(pop_ready)));
+    let wide = |bit: Expr| bit.resized(false, bits);
+    let value = m.get(count).plus(wide(m.get(push))).minus(wide(m.get(pop)));
+    m.assign(count_next, value);
+    // What is kept while there is nothing is never looked at.
+    let (moves, next) = if depth == 1 {
+        (m.get(push), data)
+    } else {
+        let (second, second_next) = m.add_register("second", Bits::zero(width));
+        let kept = Expr::select(m.get(push), data.clone(), m.get(second));
+        m.assign(second_next, kept);
+        (m.get(pop).or(empty), Expr::select(m.get(count).is(2), m.get(second), data))
+    };
+    let value = Expr::select(moves, next, m.get(first));
+    m.assign(first_next, value);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,12 +121,14 @@ mod tests {
 
     #[test]
     fn tokens_come_out_as_they_went_in() {
-        keeps_order(false);
-        keeps_order(true);
+        for depth in [1, 2, 4] {
+            keeps_order(depth, false);
+            keeps_order(depth, true);
+        }
     }
 
-    fn keeps_order(is_direct: bool) {
-        let design = Design { modules: vec![module(8, 4, is_direct)] };
+    fn keeps_order(depth: u64, is_direct: bool) {
+        let design = Design { modules: vec![module(8, depth, is_direct)] };
         let mut fifo = Simulator::new(&design).expect("is right");
         let mut wanted = std::collections::VecDeque::new();
         let mut random = 12345u32;
@@ -92,7 +140,7 @@ mod tests {
             fifo.set("data_i", Bits::new(8, step));
             fifo.settle();
             let bit = |name: &str| fifo.get(name).is_some_and(|bit| !bit.is_zero());
-            assert_eq!(bit("ready_o"), wanted.len() < 4);
+            assert_eq!(bit("ready_o"), wanted.len() < depth as usize);
             let (push, pop) = (valid == 1 && bit("ready_o"), ready == 1 && bit("valid_o"));
             if push && is_direct {
                 wanted.push_back(step);

@@ -14,7 +14,8 @@
 //! a memory two for an element that is read. Loops that are short and whose bounds are constants are written out.
 //!
 //! * Scalars, and lists of up to [`Options::register_bits`] bits, are registers, and no more than wires where no state needs
-//!   them after the one that gave them a value. Larger lists are memories; constant lists are tables, thus logic.
+//!   them after the one that gave them a value. Larger lists are memories, with a row in a word where only whole rows of them are
+//!   read and written; constant lists are tables, thus logic.
 //! * A port of which an action takes several tokens has a window: a shift register that takes tokens as they come, so that
 //!   all of them can be looked at before one is taken.
 //! * Integers are exact: an operator has as many bits as [`headrace_analysis::ranges`] says that its value needs, or as many as
@@ -28,6 +29,7 @@
 //! | `step` | what an actor does, as steps; which of them take one cycle |
 //! | `depth` | how much logic a cycle has |
 //! | `code`, `place` | variables and where they lie; elements of lists |
+//! | `rows` | lists of lists with a row in a word of a memory |
 //! | `node`, `integer`, `value` | expressions |
 //! | `statement`, `call` | statements; procedures, written out where they are called |
 //! | `action` | tokens in and out, guards, what a firing does |
@@ -56,6 +58,7 @@ mod node;
 mod place;
 mod regions;
 mod registers;
+mod rows;
 mod sizes;
 mod statement;
 mod states;

@@ -127,7 +127,12 @@ impl Joint {
         let width = network.target_port(connection).ty.width().max(1);
         match beat {
             Beat::Fixed(lanes) => {
-                let depth = tokens.div_ceil(u64::from(*lanes)).max(2).next_power_of_two();
+                let beats = |tokens: u64| tokens.div_ceil(u64::from(*lanes));
+                // A beat that is followed at once needs room for a second one, unless the source asks for less and a firing
+                // at either end moves a beat.
+                let asked = connection.fifo_tokens.filter(|_| network.largest_burst(connection) == u64::from(*lanes));
+                let depth = asked.map_or_else(|| beats(tokens).max(2), |asked| beats(u64::from(asked)).max(1));
+                let depth = depth.next_power_of_two();
                 Joint::Fifo(width * lanes, depth, is_direct)
             }
             Beat::Elastic { lanes, least, taken } => {

@@ -85,7 +85,8 @@ impl<'a> Code<'a> {
             flat = times(flat, u64::from(size)).plus(index);
         }
         let rest: u64 = ty.dims.iter().skip(place.indices.len()).map(|&size| u64::from(size)).product();
-        let mut at = times(flat, rest);
+        // Where a word is a row, rows are all that is meant.
+        let mut at = times(flat, rest / u64::from(home.row));
         if let Some(offset) = offset {
             at = offset.plus(at);
         }
@@ -134,7 +135,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// So many elements from a place on as one value, the first in the lowest bits; nothing where they lie in a memory.
+    /// So many elements from a place on as one value, the first in the lowest bits; nothing where they lie in several words of a memory.
     pub(crate) fn load_all(&mut self, location: &Location, n: u32) -> Option<Expr> {
         let Location { home, at } = location;
         match &home.storage {
@@ -149,12 +150,16 @@ impl<'a> Code<'a> {
                 });
                 Some(Expr::concat(all.collect()))
             }
-            Storage::Memory(_) => None,
+            Storage::Memory(_) => (n > 1 && n == home.row).then(|| self.load(location)),
         }
     }
 
-    /// Stores so many elements at once, where they do not lie in a memory; says whether.
+    /// Stores so many elements at once, where they do not lie in several words of a memory; says whether.
     pub(crate) fn store_all(&mut self, location: &Location, n: u32, value: Expr) -> bool {
+        if matches!(location.home.storage, Storage::Memory(_)) && n > 1 && n == location.home.row {
+            self.store(location, value);
+            return true;
+        }
         let Storage::Signal(id) = location.home.storage else { return false };
         let width = n * location.home.width;
         if width == self.module.signal(id).width {

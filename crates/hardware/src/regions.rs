@@ -39,6 +39,9 @@ pub(crate) fn found(network: &Network, options: &Options) -> (Network, BTreeMap<
             }
             let cut = Cut::of(&network, &prefix, &inside);
             if let Ok(unit) = datapath::Unit::of(&cut.inner, options, is_fed_back(&network, &inside)) {
+                if is_slow(&network, &prefix, &unit, options) {
+                    continue;
+                }
                 network = cut.replaced(&network, &unit);
                 units.insert(network.actors.len() - 1, unit);
             }
@@ -46,6 +49,29 @@ pub(crate) fn found(network: &Network, options: &Options) -> (Network, BTreeMap<
     }
     (network, units)
 }
+
+/// Whether a datapath of an inner network takes several times as long as one of a network inside of it: as modules, what it
+/// would do one after the other overlaps.
+fn is_slow(network: &Network, prefix: &[String], unit: &datapath::Unit, options: &Options) -> bool {
+    let depth = prefix.len() + 1;
+    let within: BTreeSet<&[String]> = network
+        .instances
+        .iter()
+        .filter(|one| one.path.len() > depth && one.path.starts_with(prefix))
+        .map(|one| &one.path[..depth])
+        .collect();
+    within.into_iter().any(|path| {
+        let inside: Vec<usize> = (0..network.instances.len())
+            .filter(|&at| network.instances[at].path.len() > depth && network.instances[at].path.starts_with(path))
+            .collect();
+        let cut = Cut::of(network, path, &inside);
+        let inner = datapath::Unit::of(&cut.inner, options, is_fed_back(network, &inside));
+        inner.is_ok_and(|inner| inner.longest() > 0 && unit.longest() > SLOW * inner.longest())
+    })
+}
+
+/// How many times as long a datapath may take as one inside of it.
+const SLOW: u32 = 2;
 
 /// Whether what some instances give comes back to them by way of others.
 fn is_fed_back(network: &Network, inside: &[usize]) -> bool {

@@ -142,6 +142,34 @@ fn lists_in_memories_and_in_registers_give_the_same() {
 }
 
 #[test]
+fn rows_of_a_list_in_a_memory_are_read_and_written_at_once() {
+    let network = network(&[(
+        "Top",
+        "actor Top() uint(size=8) In ==> uint(size=8) Out:
+            List(type:List(type:uint(size=8), size=4), size=16) kept
+                := [[16 * j + i : for int i in 0 .. 3] : for int j in 0 .. 15];
+            action In:[x] ==> Out:[a[0] ^ a[3]]
+            var List(type:uint(size=8), size=4) a, List(type:uint(size=8), size=4) b
+            do
+                a := kept[x & 15];
+                foreach int i in 0 .. 3 do b[i] := a[3 - i] + x; end
+                kept[(x + 5) & 15] := b;
+            end
+        end",
+    )]);
+    let tokens: Vec<u64> = (0..40).map(|i| i * 37 % 256).collect();
+    let (registers, _) = run(&design(&network), &[("In", 8, &tokens)], 40);
+    let options = Options { register_bits: 64, datapath: Datapath::Never, ..Options::default() };
+    let in_memory = lower(&network, &options).expect("all of it has a place in hardware");
+    assert_eq!(verify(&in_memory), Vec::<String>::new());
+    assert!(in_memory.modules[0].memories.iter().any(|memory| (memory.width, memory.depth) == (32, 16)));
+    let (memory, cycles) = run(&in_memory, &[("In", 8, &tokens)], 40);
+    assert_eq!(registers, memory);
+    // Sixteen to fill the memory; then a row takes two to be read and one to be written.
+    assert!(cycles <= 16 + 4 * 40 + 4, "{cycles} cycles");
+}
+
+#[test]
 fn bursts_between_actors_are_transferred_at_once_and_fifos_are_sized_by_a_schedule() {
     let actor = "actor Half() uint(size=8) In ==> uint(size=8) Out:
             action In:[x] repeat 4 ==> Out:[y] repeat 4

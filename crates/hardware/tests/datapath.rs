@@ -237,8 +237,8 @@ fn tweaked_bursts(block: usize, blocks: &[u64]) -> Streams {
 fn rounds_with_images_of_bits_and_constants_before_them_are_found() {
     // Products that are wires; constants that were added bit by bit, of which that of the first round is 0. A tweakey comes before the
     // first step and behind the last one; the inverse needs the last one's tweak first.
-    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcEncrypt()", &tweaked_bursts(16, &[1, 2, 3])), 11);
-    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcDecrypt()", &tweaked_bursts(16, &[1, 2, 3])), 12);
+    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcEncrypt()", &tweaked_bursts(16, &[1, 2, 3])), 10);
+    assert_eq!(cycles_per_block("ctl.block.scream_bc.ScreamBcDecrypt()", &tweaked_bursts(16, &[1, 2, 3])), 11);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use headrace_source::{Diagnostic, FileId, Slug, Span};
 
 use crate::formula::{BLOCK, Formula, number};
 use crate::instantiation::Instantiation;
-use crate::manifest::{Jca, Manifest, OpensslName, Operation, Set, Shape, is_core};
+use crate::manifest::{Blocks, Jca, Manifest, OpensslName, Operation, Set, Shape, is_core};
 use crate::mapping::VectorMapping;
 use crate::ports::{Class, PortSpec, Role};
 use crate::sizes::{SizeRule, Sizes};
@@ -84,6 +84,8 @@ pub struct OperationSpec {
     pub tolerant: Option<String>,
     /// Whether the input must be one chunk.
     pub single_chunk: bool,
+    /// The network that works on blocks in both directions, where there is one.
+    pub blocks: Option<Blocks>,
     /// The token for `Decrypt`, where there is that port.
     pub decrypt: Option<bool>,
     /// The operation that undoes (or verifies) it.
@@ -450,6 +452,7 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
         alphabet: Vec::new(),
         tolerant: None,
         single_chunk: false,
+        blocks: None,
         decrypt: None,
         inverse: None,
         verifies: false,
@@ -693,6 +696,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
             operation.input_limit.clone().or(set.input_limit.clone())
         },
         single_chunk: operation.single_chunk,
+        blocks: operation.blocks.clone(),
         decrypt: operation.decrypt,
         inverse: operation.inverse.clone(),
         verifies,

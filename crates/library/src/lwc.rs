@@ -7,13 +7,16 @@
 
 use crate::catalog::{Framing, OperationSpec};
 use crate::instantiation::Instantiation;
-use crate::manifest::Shape;
+use crate::manifest::{Blocks, Shape};
 use crate::sizes::USUAL_NONCE_BYTES;
 use crate::{PortSpec, Role};
 use std::fmt::Write as _;
 
 /// Most bytes of a segment. Strings of messages that are made here are segments, each of them.
 pub const MAX_SEGMENT_BYTES: usize = 0xffff;
+
+/// Bytes of a block, of keys and of tags in cores on blocks.
+const BLOCK_BYTES: u64 = 16;
 
 /// Instructions and status words, in the top four bits.
 const ENCRYPT: u32 = 0x2;
@@ -155,6 +158,11 @@ impl<'a> Core<'a> {
     pub fn network(&self, variants: &[Instantiation], word_bits: u32) -> Option<Instantiation> {
         let network = |entity: &str| Instantiation { entity: format!("ctl.parts.lwc.{entity}"), arguments: Vec::new() };
         Some(match (self, variants) {
+            (Core::Aead { .. }, [sealing, _]) if word_bits == 32 && self.blocks(sealing).is_some() => {
+                let blocks = self.blocks(sealing)?;
+                let core = network("AeadBlocks").with("Cipher", blocks.network.to_string());
+                if blocks.pads { core.with("PADS", "true") } else { core }
+            }
             (Core::Aead { encrypt, decrypt, sizes }, [sealing, opening]) => {
                 let with_tag = |network: &Instantiation| match &encrypt.tag_parameter {
                     Some((name, _)) => network.clone().with(name, sizes.tag.to_string()),
@@ -187,6 +195,15 @@ impl<'a> Core<'a> {
             }
             _ => return None,
         })
+    }
+
+    /// The network that does both directions on blocks, where the one that encrypts is the standard one and keys and tags are
+    /// blocks.
+    fn blocks(&self, sealing: &Instantiation) -> Option<&'a Blocks> {
+        let Core::Aead { encrypt, sizes: AeadSizes { key, nonce, tag, secret, .. }, .. } = self else { return None };
+        let is_standard = encrypt.variants.first().is_some_and(|variant| variant.network == *sealing);
+        let fits = *key == BLOCK_BYTES && *tag == BLOCK_BYTES && (1..=BLOCK_BYTES).contains(nonce) && *secret == 0;
+        encrypt.blocks.as_ref().filter(|_| is_standard && fits)
     }
 
     /// What it is, with the sizes that it has, as a sentence.
@@ -292,19 +309,30 @@ impl Script {
         self.output.word("STT", SUCCESS << 28);
     }
 
-    /// A message to decrypt, which comes with a tag: its own one, or another one, with which it must be refused.
-    pub fn decrypt(&mut self, message: &Sealed<'_>, tag: &[u8]) {
+    /// A message to decrypt, which comes with its own tag.
+    pub fn decrypt(&mut self, message: &Sealed<'_>) {
+        let secret = message.secret.map(|(secret, _)| secret);
+        self.open(message, message.tag, message.plaintext, secret, SUCCESS);
+    }
+
+    /// A message to decrypt, which comes with a tag that is not its own: `plaintext` and `secret` go out before it is refused. They are
+    /// not those of the message where a cipher needs the tag to decrypt.
+    pub fn refuse(&mut self, message: &Sealed<'_>, tag: &[u8], plaintext: &[u8], secret: Option<&[u8]>) {
+        self.open(message, tag, plaintext, secret, FAILURE);
+    }
+
+    fn open(&mut self, message: &Sealed<'_>, tag: &[u8], plaintext: &[u8], secret: Option<&[u8]>, status: u32) {
         self.begin(DECRYPT, "DEC", message);
-        let secret = message.secret.map(|(_, encrypted)| (ENCRYPTED_SECRET, encrypted));
+        let encrypted = message.secret.map(|(_, encrypted)| (ENCRYPTED_SECRET, encrypted));
         let strings =
-            [Some((NONCE, message.nonce)), secret, Some((AD, message.ad)), Some((CIPHERTEXT, message.ciphertext))];
+            [Some((NONCE, message.nonce)), encrypted, Some((AD, message.ad)), Some((CIPHERTEXT, message.ciphertext))];
         self.pdi.segments(strings, 0);
         self.pdi.segment(TAG, END_OF_TYPE | LAST, tag);
-        if let Some((secret, _)) = message.secret {
+        if let Some(secret) = secret {
             self.output.segment(SECRET, END_OF_TYPE, secret);
         }
-        self.output.segment(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
-        self.output.word("STT", if tag == message.tag { SUCCESS } else { FAILURE } << 28);
+        self.output.segment(PLAINTEXT, END_OF_TYPE | LAST, plaintext);
+        self.output.word("STT", status << 28);
     }
 
     /// A message to hash.
@@ -390,7 +418,7 @@ mod tests {
             tag: &[7; 4],
         };
         script.encrypt(&message);
-        script.decrypt(&message, &[7, 7, 7, 6]);
+        script.refuse(&message, &[7, 7, 7, 6], &[], None);
         let [pdi, sdi, output] = script.files("").map(|(_, text)| {
             let words = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
             words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")

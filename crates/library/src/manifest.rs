@@ -119,6 +119,10 @@
 //! tag: whoever sends a message does not choose how much of its tag counts. The network's ports are those of a string of
 //! variable length.
 //!
+//! An operation of authenticated encryption can name a network that does it and its inverse on blocks, for cores of hardware:
+//! `blocks = { network = "AsconBlocks", pads = true }` (`ctl.parts.lwc.AeadBlocks` has its ports; with `pads` strings of whole
+//! blocks have an empty block behind them).
+//!
 //! Where more input than so much would bring back what may occur once only, as the blocks of a key stream whose counter comes
 //! round, `input_limit` of a set or an operation says how many bytes there may be, from the parameters of the network:
 //! `input_limit = "64 * (2 ** 32 - COUNTER)"` ([`crate::formula`]). More is refused.
@@ -328,6 +332,8 @@ pub struct Operation {
     pub decrypt: Option<bool>,
     /// Whether the input must be sent as one chunk.
     pub single_chunk: bool,
+    /// Of authenticated encryption: the network that works on blocks in both directions.
+    pub blocks: Option<Blocks>,
     /// The most bytes of input that there may be with the arguments of a network; over that of the set.
     pub input_limit: Option<Formula>,
     /// Legal sizes, by role, over those of the set.
@@ -338,6 +344,15 @@ pub struct Operation {
     pub inputs: Vec<String>,
     /// For a part: its output ports.
     pub outputs: Vec<String>,
+}
+
+/// An authenticated cipher on blocks, both directions in one, as cores of hardware have it (`ctl.parts.lwc.AeadBlocks`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// The network, qualified.
+    pub network: Instantiation,
+    /// Strings of whole blocks have an empty block behind them.
+    pub pads: bool,
 }
 
 /// A way of writing the same operation.

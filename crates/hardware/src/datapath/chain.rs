@@ -5,7 +5,7 @@
 //! values rounds are found again.
 
 use super::region::{Region, Task, Tree};
-use headrace_kernel::{NodeId, ObjectId};
+use headrace_kernel::{NodeId, Object, ObjectId, Op};
 use rustc_hash::FxHashMap;
 
 impl Region {
@@ -25,6 +25,149 @@ impl Region {
             return None;
         }
         region.without_what_never_happens().into()
+    }
+
+    /// The region in which the first round of several is done in the cycle in which a block comes in, behind a choice of what it works
+    /// on; `None` where there is none that could. How many rounds there are may be a token of the block: where it says that the first
+    /// one is the last, that is done in the next cycle, since what a cycle puts out does not depend on what it takes in.
+    pub(crate) fn with_rounds_begun(&self) -> Option<Region> {
+        let mut region = self.clone();
+        let mut begun = Vec::new();
+        for state in 0..self.states.len() {
+            let tree = self.states[state].0.clone();
+            region.states[state].0 = region.with_round_begun(&tree, &mut begun);
+        }
+        if begun.is_empty() {
+            return None;
+        }
+        let begun: Vec<(Task, Task, Task)> = begun
+            .into_iter()
+            .map(|(both, first, round)| {
+                (region.tasks[both].clone(), region.tasks[first].clone(), region.tasks[round].clone())
+            })
+            .collect();
+        let mut region = region.without_copies();
+        for (both, first, round) in begun {
+            if let Some(both) = region.tasks.iter().position(|task| *task == both) {
+                region.choose_what_rounds_work_on(both, &first, &round);
+            }
+        }
+        Some(region)
+    }
+
+    /// Has rounds work on what comes in when they are begun with it, and on what is there else: the same operators then do all of them.
+    /// `both` is the task that takes a block in, `first`, with a round behind it.
+    fn choose_what_rounds_work_on(&mut self, both: usize, first: &Task, round: &Task) {
+        let begins = ObjectId(self.objects.len() as u32);
+        let name = format!("t{both}_begins");
+        self.objects.push(Object { name, width: 1, length: 1, persistent: false, residue: None });
+        self.initial.push(Vec::new());
+        self.begins.insert(begins, both);
+        let zero = self.graph.number(0, 32);
+        let begins = self.graph.entry(begins, zero, 1);
+        let mut chosen: FxHashMap<(ObjectId, usize), NodeId> = FxHashMap::default();
+        let mut known = FxHashMap::default();
+        for &(object, index, value) in &first.stores {
+            known.insert((object, index), value);
+            // What counts rounds is no work of theirs.
+            let Object { length, width, .. } = self.objects[object.0 as usize];
+            if length > 1 && self.graph.width(value) == width {
+                let at = self.graph.number(index as u128, 32);
+                let kept = self.graph.entry(object, at, width);
+                let value = self.graph.select(begins, value, kept);
+                chosen.insert((object, index), value);
+                known.insert((object, index), value);
+            }
+        }
+        let whole: FxHashMap<(ObjectId, usize), NodeId> =
+            first.stores.iter().map(|store| ((store.0, store.1), store.2)).collect();
+        for task in 0..self.tasks.len() {
+            let is_silent = self.tasks[task].consumes.iter().chain(&self.tasks[task].produces).all(|n| *n == 0);
+            let (stores, values) = match task == both {
+                true => (round.stores.clone(), &known),
+                false if is_silent => (self.tasks[task].stores.clone(), &chosen),
+                false => continue,
+            };
+            let roots: Vec<NodeId> = stores.iter().map(|store| store.2).collect();
+            let new = self.with_elements(&roots, values);
+            let mut stores: Vec<_> = stores.into_iter().map(|store| (store.0, store.1, new[&store.2])).collect();
+            if task == both {
+                let is_left = |place: &(ObjectId, usize)| stores.iter().all(|store| (store.0, store.1) != *place);
+                let left: Vec<_> = whole.iter().filter(|(place, _)| is_left(place)).collect();
+                let left: Vec<_> = left.into_iter().map(|(place, value)| (place.0, place.1, *value)).collect();
+                stores.extend(left);
+                stores.sort_unstable_by_key(|store| (store.0, store.1));
+            }
+            self.tasks[task].stores = stores;
+        }
+    }
+
+    fn with_round_begun(&mut self, tree: &Tree, begun: &mut Vec<(usize, usize, usize)>) -> Tree {
+        match tree {
+            Tree::Branch { condition, then, otherwise } => Tree::Branch {
+                condition: *condition,
+                then: Box::new(self.with_round_begun(then, begun)),
+                otherwise: Box::new(self.with_round_begun(otherwise, begun)),
+            },
+            Tree::Wait(all) => {
+                Tree::Wait(all.iter().map(|(port, n, next)| (*port, *n, self.with_round_begun(next, begun))).collect())
+            }
+            Tree::Go { task, target, beside } if beside.is_empty() && self.takes_and_keeps(*task) => {
+                let next = self.states[*target].0.clone();
+                self.round_behind(*task, &next, tree, begun).unwrap_or_else(|| tree.clone())
+            }
+            Tree::Go { .. } | Tree::Else(..) | Tree::End => tree.clone(),
+        }
+    }
+
+    /// Whether a task takes tokens and puts none out.
+    fn takes_and_keeps(&self, task: usize) -> bool {
+        let own = &self.tasks[task];
+        own.consumes.iter().any(|n| *n > 0) && own.produces.iter().all(|n| *n == 0)
+    }
+
+    /// Whether a task moves no tokens, and one that may come behind it does not either.
+    fn goes_on(&self, task: usize, target: usize) -> bool {
+        let is_silent = |task: usize| {
+            let Task { consumes, produces, .. } = &self.tasks[task];
+            consumes.iter().chain(produces).all(|n| *n == 0)
+        };
+        is_silent(task) && self.states[target].0.leaves().iter().any(|leaf| is_silent(leaf.0))
+    }
+
+    /// What may happen in the next state, begun with a task, as far as that are rounds; `alone` is that task by itself. `None` where there
+    /// is no round.
+    fn round_behind(
+        &mut self,
+        task: usize,
+        next: &Tree,
+        alone: &Tree,
+        begun: &mut Vec<(usize, usize, usize)>,
+    ) -> Option<Tree> {
+        match next {
+            Tree::Branch { condition, then, otherwise } => {
+                let sees =
+                    |id: &NodeId| matches!(self.graph.op(*id), Op::Input { .. }) || self.is_computed_element(*id);
+                if self.graph.reachable([*condition]).iter().any(sees) {
+                    return None;
+                }
+                let known: FxHashMap<(ObjectId, usize), NodeId> =
+                    self.tasks[task].stores.iter().map(|store| ((store.0, store.1), store.2)).collect();
+                let decided = self.with_elements(&[*condition], &known)[condition];
+                let [then, otherwise] = [then, otherwise].map(|next| self.round_behind(task, next, alone, begun));
+                if then.is_none() && otherwise.is_none() {
+                    return None;
+                }
+                let [then, otherwise] = [then, otherwise].map(|next| Box::new(next.unwrap_or_else(|| alone.clone())));
+                Some(Tree::Branch { condition: decided, then, otherwise })
+            }
+            Tree::Go { task: round, target, beside } if beside.is_empty() && self.goes_on(*round, *target) => {
+                let both = self.joined_tasks(task, *round)?;
+                begun.push((both, task, *round));
+                Some(Tree::Go { task: both, target: *target, beside: Vec::new() })
+            }
+            _ => None,
+        }
     }
 
     /// Joins a task with those behind it.

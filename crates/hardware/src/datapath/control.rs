@@ -5,6 +5,7 @@
 //! out, such as those that read how many blocks come, go on beside it, unless one of both stores what the other needs.
 
 use super::Unit;
+use super::choose::Chooser;
 use super::plan::Plan;
 use super::region::{Region, Task, Tree};
 use super::streams::{BeatIn, BeatOut, add_input, add_output};
@@ -30,6 +31,17 @@ struct Leaf {
     condition: Expr,
     /// Objects that are read when it is decided.
     reads: FxHashSet<ObjectId>,
+}
+
+/// When a task can begin while another one is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// In each cycle of it.
+    Free,
+    /// In its last cycle, as soon as there is room for what it puts out: it stores what the other reads.
+    FreeAtEnd,
+    /// Behind it.
+    Blocked,
 }
 
 /// Objects that a task touches after the cycle in which it begins.
@@ -104,7 +116,7 @@ pub(crate) fn module(
     lanes: &dyn Fn(usize, usize, u64) -> u64,
     direct: &BTreeSet<usize>,
 ) -> Module {
-    let Unit { network, region, plans, taken, given } = unit;
+    let Unit { network, region, plans, binding, taken, given } = unit;
     let mut names = Names::of(&headrace_program::language::VERILOG);
     let mut m = Module::new(name);
     let mut inputs = Vec::new();
@@ -122,7 +134,7 @@ pub(crate) fn module(
     }
     m.timing = timing(unit, lanes);
     m.about = about(network, plans, taken, given, m.timing.as_ref());
-    let mut control = Control::new(region, plans, Builder::new(m, names, &region.graph), inputs, outputs);
+    let mut control = Control::new(region, plans, Builder::new(m, names, &region.graph, binding), inputs, outputs);
     control.build();
     control.b.m
 }
@@ -400,10 +412,18 @@ impl<'a> Control<'a> {
                 condition = condition.and(idle.clone()).and(self.room(task));
             }
             for &other in &long {
-                let mut begun = leaf.beside.iter().chain([&leaf.task]);
-                if begun.any(|&task| self.is_in_the_way(task, &leaf.reads, &lates[other])) {
-                    condition = condition.and(self.running(other).inverted());
-                }
+                let begun = leaf.beside.iter().chain([&leaf.task]);
+                let way = begun.map(|&task| self.way_of(task, &leaf.reads, &lates[other])).max();
+                let over = match way {
+                    Some(Way::Blocked) => self.running(other).inverted(),
+                    // In its last cycle it reads what the registers hold before the next edge.
+                    Some(Way::FreeAtEnd) if !self.plans[other].is_pipelined => {
+                        self.running(other).inverted().or(self.get(done[&other]))
+                    }
+                    Some(Way::FreeAtEnd) => self.running(other).inverted(),
+                    Some(Way::Free) | None => continue,
+                };
+                condition = condition.and(over);
             }
             if let Some((state, _)) = self.state {
                 condition = condition.and(self.get(state).is(leaf.state as u64));
@@ -518,14 +538,21 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Whether a task cannot begin on this way while another one is under way.
-    fn is_in_the_way(&self, task: usize, decided_by: &FxHashSet<ObjectId>, other: &Late) -> bool {
+    /// When a task can begin on this way while another one is under way.
+    fn way_of(&self, task: usize, decided_by: &FxHashSet<ObjectId>, other: &Late) -> Way {
         let plan = &self.plans[task];
         let task = &self.region.tasks[task];
         let reads = self.region.objects_of(task.roots());
-        let mut writes = task.stores.iter().map(|store| store.0);
-        decided_by.iter().chain(&reads).any(|object| other.writes.contains(object))
-            || writes.any(|object| other.writes.contains(&object) || plan.last == 0 && other.reads.contains(&object))
+        let writes = || task.stores.iter().map(|store| store.0);
+        if decided_by.iter().chain(&reads).any(|object| other.writes.contains(object))
+            || writes().any(|object| other.writes.contains(&object))
+        {
+            Way::Blocked
+        } else if plan.last == 0 && writes().any(|object| other.reads.contains(&object)) {
+            Way::FreeAtEnd
+        } else {
+            Way::Free
+        }
     }
 
     /// What tasks compute, and where it goes; gives what each of them touches after the cycle in which it begins.
@@ -563,6 +590,8 @@ impl<'a> Control<'a> {
             late.reads = datapath.late_reads;
             lates.push(late);
         }
+        let current = self.current.map(|(current, _)| current);
+        self.b.join(|m, task| current.map_or(Expr::bit(true), |current| m.get(current).is(task as u64)));
         self.objects(stores);
         for (port, given) in given.into_iter().enumerate() {
             let BeatOut { data, given: any, width, tokens, .. } = self.outputs[port];
@@ -586,13 +615,26 @@ impl<'a> Control<'a> {
             let width = self.region.objects[id.0 as usize].width;
             let mut body = vec![Stmt::assign(next, self.get(register))];
             // Elements that are stored at the same time are one statement.
-            let mut whens: Vec<((usize, &Expr), Expr)> = Vec::new();
-            for (_, index, when, value) in stores.iter().filter(|store| store.0 == id) {
-                match whens.iter_mut().find(|(known, _)| *known == (*index, value)) {
-                    Some((_, all)) => *all = all.clone().or(when.clone()),
-                    None => whens.push(((*index, value), when.clone())),
+            let own = stores.iter().filter(|store| store.0 == id);
+            let mut joined: Vec<(usize, Expr, Expr)> = Vec::new();
+            for (_, index, when, value) in own {
+                match joined.iter_mut().find(|(known, _, other)| known == index && other == value) {
+                    Some((_, all, _)) => *all = all.clone().or(when.clone()),
+                    None => joined.push((*index, when.clone(), value.clone())),
                 }
             }
+            if self.b.shares() {
+                let chooser = Chooser::of(&self.b.m);
+                let indices: BTreeSet<usize> = joined.iter().map(|(index, ..)| *index).collect();
+                let all = indices.into_iter().flat_map(|index| {
+                    let of_index = joined.iter().filter(|(other, ..)| *other == index);
+                    let values = of_index.map(|(_, when, value)| (when.clone(), value.clone())).collect();
+                    chooser.joined(values).into_iter().map(move |(when, value)| (index, when, value))
+                });
+                joined = all.collect();
+            }
+            let mut whens: Vec<((usize, &Expr), Expr)> =
+                joined.iter().map(|(index, when, value)| ((*index, value), when.clone())).collect();
             // All elements at once are one value.
             let n = self.b.m.signal(register).width / width;
             let mut at_once: Vec<(&Expr, Vec<Option<&Expr>>)> = Vec::new();

@@ -26,20 +26,26 @@
 //! | `pipeline` | a task in stages, a block in each cycle |
 //! | `beside` | what begins together |
 //! | `plan` | operators, cycles, registers between them |
-//! | `share` | operators that several tasks share |
+//! | `follow` | rounds of a task that are those of another one |
+//! | `share` | operators that several tasks of one cycle share |
+//! | `bind` | operators and registers that several tasks of more cycles use in turn |
 //! | `rings` | values chosen by the cycle, in registers that turn |
 //! | `decide` | conditions that are computed a cycle before |
 //! | `values` | the datapath: values of a plan as logic and registers |
+//! | `choose` | choices between values that have much in common |
 //! | `streams` | ports: beats of several tokens made of tokens, and taken apart |
 //! | `control` | states, cycles, and what starts when: the module |
 
 mod beside;
+mod bind;
 mod chain;
+mod choose;
 mod complements;
 mod control;
 mod decide;
 mod elements;
 mod estimate;
+mod follow;
 mod functions;
 mod minimize;
 mod overlap;
@@ -57,6 +63,7 @@ mod values;
 
 use crate::Options;
 use crate::network::ModuleNames;
+use bind::Binding;
 use estimate::{registers, weight};
 use functions::Sequence;
 use headrace_ir::Network;
@@ -80,6 +87,8 @@ pub(crate) struct Unit {
     network: Network,
     region: Region,
     plans: Vec<Plan>,
+    /// Operators that several tasks use in turn.
+    binding: Binding,
     /// Tokens that are taken at once at each input port, 0 where none are,
     taken: Vec<u64>,
     /// and given at each output port.
@@ -114,14 +123,29 @@ impl Unit {
         if options.stages > 0 {
             return Self::in_stages(network, region, options.stages, (taken, given));
         }
+        // Where a block cannot come in with the last round of the one before, it comes in with its own first one.
+        let begun = (is_fed_back && options.rounds_per_cycle == 1).then(|| region.with_rounds_begun()).flatten();
+        let forms = begun.into_iter().chain([region]);
+        let mut units = forms.map(|form| Self::of_form(form, options, is_fed_back));
+        let first = units.next().unwrap_or_else(|| Err("it has no form".to_owned()));
+        let (region, plans, binding) = first.or_else(|reason| units.next().unwrap_or(Err(reason)))?;
+        Ok(Self { network: network.clone(), region, plans, binding, taken, given })
+    }
+
+    /// A region as it is best, with its plans and the operators that these share.
+    fn of_form(region: Region, options: &Options, is_fed_back: bool) -> Result<(Region, Vec<Plan>, Binding), String> {
+        let has_begun = !region.begins.is_empty();
         let (region, plans) = planned(region, options.rounds_per_cycle);
         // Tasks of several cycles overlap by themselves.
         let may_overlap = !is_fed_back && plans.iter().all(|plan| plan.last == 0);
         let overlapped = may_overlap.then(|| region.overlapped()).flatten();
-        let (region, mut plans) = match overlapped {
+        let (mut region, mut plans) = match overlapped {
             Some(region) => planned(region, options.rounds_per_cycle),
             None => with_early_sums((region, plans), options.rounds_per_cycle),
         };
+        if options.rounds_per_cycle > 0 {
+            bind::align(&mut region, &mut plans, options.rounds_per_cycle);
+        }
         let mut region = share::shared(region, &mut plans);
         if options.rounds_per_cycle == 0 {
             region.begin_beside(&plans);
@@ -129,11 +153,14 @@ impl Unit {
         region.decide_early(&plans);
         control::check(&region, &plans)?;
         let n_loops = plans.iter().filter(|plan| plan.last > 0).count();
-        let area = area(&region, &plans);
+        let binding = Binding::of(&region.graph, &plans);
+        let area = area(&region, &plans).saturating_sub(binding.saved);
+        // What puts the last round out has one of its own where others may work on what just came in.
+        let n_rounds = if has_begun { 2 } else { 1 };
         let (most, hint) = match (n_loops, options.rounds_per_cycle) {
             (_, 0) => (u64::MAX, ""),
             (0, _) if (0..region.tasks.len()).any(|task| region.is_round(task)) => {
-                (MOST_IN_ROUND, ", more than a round should have")
+                (n_rounds * MOST_IN_ROUND, ", more than a round should have")
             }
             (0, _) => (MOST_AT_ONCE, ", and no rounds were found in it"),
             _ => (MOST, ""),
@@ -141,7 +168,7 @@ impl Unit {
         if area > most {
             return Err(format!("its datapath would have {area} bits of logic{hint}"));
         }
-        Ok(Self { network: network.clone(), region, plans, taken, given })
+        Ok((region, plans, binding))
     }
 
     /// The datapath with the task that has the most logic in so many stages.
@@ -169,12 +196,17 @@ impl Unit {
         region.begin_beside(&plans);
         region.decide_early(&plans);
         control::check(&region, &plans)?;
-        Ok(Self { network: network.clone(), region, plans, taken, given })
+        Ok(Self { network: network.clone(), region, plans, binding: Binding::default(), taken, given })
     }
 
     /// For each task the tokens that it takes and gives at each port.
     pub(crate) fn rates(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
         self.region.tasks.iter().map(|task| (task.consumes.as_slice(), task.produces.as_slice()))
+    }
+
+    /// Clock cycles of its longest task.
+    pub(crate) fn longest(&self) -> u32 {
+        self.plans.iter().map(|plan| plan.last).max().unwrap_or(0)
     }
 
     /// Whether what is given at an output port depends in no cycle on what comes in that cycle.

@@ -54,7 +54,7 @@ pub(crate) struct Class {
     pub(crate) before: BTreeMap<i64, NodeId>,
     /// The value of the iteration that is computed when the task begins, where the operator works a cycle before.
     pub(crate) first: Option<NodeId>,
-    run: usize,
+    pub(crate) run: usize,
     /// Its place in an iteration.
     offset: usize,
 }
@@ -87,11 +87,25 @@ type Votes = BTreeMap<(usize, i64), Vec<(NodeId, u32)>>;
 const CERTAIN: u32 = 1000;
 
 /// Why values cannot be folded as it was tried.
-struct Infeasible;
+pub(crate) struct Infeasible;
 
 impl Plan {
     /// The plan for these values; `unrolled` iterations are done in one cycle, all of them where it is 0.
     pub(crate) fn of(graph: &mut Graph, roots: &[NodeId], unrolled: usize) -> Plan {
+        Self::searched(graph, roots, unrolled, None)
+    }
+
+    /// Plans for these values whose rounds begin at several places, the smallest first; they take no more cycles than that.
+    pub(crate) fn all_of(graph: &mut Graph, roots: &[NodeId], unrolled: usize) -> Vec<Plan> {
+        let mut all: Vec<Plan> = Vec::new();
+        let best = Self::searched(graph, roots, unrolled, Some(&mut all));
+        all.retain(|plan| plan.last > 0 && plan.last <= best.last && plan.area < 2 * best.area);
+        all.insert(0, best);
+        all
+    }
+
+    /// The smallest plan; all that are tried with one run go to `tried`.
+    fn searched(graph: &mut Graph, roots: &[NodeId], unrolled: usize, mut tried: Option<&mut Vec<Plan>>) -> Plan {
         let order = Order::of(graph, roots);
         let runs = if unrolled == 0 { Vec::new() } else { order.runs(unrolled) };
         let Order { nodes: order, forms, .. } = order;
@@ -104,12 +118,12 @@ impl Plan {
             for run in phases {
                 // What follows the last whole iteration may look like the beginning of one more by chance.
                 let longer = extended(&forms, run, &kept);
-                let tried = [
+                let lengths = [
                     Some(longer),
                     Some(run.whole()).filter(|whole| *whole != longer),
                     Some(run).filter(|run| *run != run.whole()),
                 ];
-                for run in tried.into_iter().flatten() {
+                for run in lengths.into_iter().flatten() {
                     kept.push(run);
                     let plan = Plan::with(graph, roots, &order, &kept, &none).ok();
                     kept.pop();
@@ -118,6 +132,11 @@ impl Plan {
                     let is_part = run != run.whole();
                     let is_better = |plan: &Plan| if is_part { 10 * plan.area < 9 * most } else { plan.area < most };
                     let is_as_long = |plan: &Plan| kept.is_empty() || plan.last <= best.last + 1;
+                    if kept.is_empty()
+                        && let Some(tried) = tried.as_mut()
+                    {
+                        tried.extend(Self::with_run(graph, roots, &order, run));
+                    }
                     if let Some(plan) = plan.filter(|plan| is_better(plan) && is_as_long(plan)) {
                         found = Some((run, plan));
                     }
@@ -172,12 +191,29 @@ impl Plan {
         early.into_iter().map(|at| (self.classes[at].run, self.classes[at].offset)).collect()
     }
 
+    /// The plan with these runs.
     fn with(
         graph: &mut Graph,
         roots: &[NodeId],
         order: &[NodeId],
         runs: &[Run],
         early: &BTreeSet<(usize, usize)>,
+    ) -> Result<Plan, Infeasible> {
+        Self::with_beginnings(graph, roots, (order, runs, early), false)
+    }
+
+    /// Plans with this run: what its iterations begin with is voted at once, or step by step.
+    pub(crate) fn with_run(graph: &mut Graph, roots: &[NodeId], order: &[NodeId], run: Run) -> Vec<Plan> {
+        let none = BTreeSet::new();
+        let plans = [false, true].map(|steps| Self::with_beginnings(graph, roots, (order, &[run], &none), steps).ok());
+        plans.into_iter().flatten().collect()
+    }
+
+    fn with_beginnings(
+        graph: &mut Graph,
+        roots: &[NodeId],
+        (order, runs, early): (&[NodeId], &[Run], &BTreeSet<(usize, usize)>),
+        in_steps: bool,
     ) -> Result<Plan, Infeasible> {
         let mut plan = Plan::default();
         for (number, run) in runs.iter().enumerate() {
@@ -210,7 +246,7 @@ impl Plan {
             let operands = plan.sources_of(graph, class);
             plan.classes[class].operands = operands;
         }
-        plan.settle_beginnings(graph, roots);
+        plan.settle_beginnings(graph, roots, in_steps);
         plan.settle_times(runs)?;
         plan.singles = order.iter().copied().filter(|id| !plan.place.contains_key(id)).collect();
         plan.place_singles(graph, roots)?;
@@ -304,7 +340,7 @@ impl Plan {
     }
 
     /// What iterations need from before the first: values of iterations that were not computed, where they agree on them.
-    fn settle_beginnings(&mut self, graph: &mut Graph, roots: &[NodeId]) {
+    fn settle_beginnings(&mut self, graph: &mut Graph, roots: &[NodeId], in_steps: bool) {
         // What no iteration has computed.
         let mut outside: FxHashSet<NodeId> = FxHashSet::default();
         for id in graph.reachable(roots.iter().copied()) {
@@ -314,20 +350,33 @@ impl Plan {
                 outside.insert(id);
             }
         }
-        let mut votes: Votes = BTreeMap::new();
-        for class in &self.classes {
-            let doubtful = self.doubtful(graph, class);
-            class.operands.iter().for_each(|source| Self::begin(source, &outside, &doubtful, &mut votes));
-        }
-        for ((class, at), found) in votes {
-            // Of equally many votes the first.
-            let most = found.iter().map(|(_, n)| *n).max();
-            if let Some((id, _)) = found.iter().find(|(_, n)| Some(*n) == most) {
-                self.classes[class].before.insert(at, *id);
+        // In steps: what is certain of one operand may make certain what the other one is, and so on.
+        loop {
+            let mut votes: Votes = BTreeMap::new();
+            for class in 0..self.classes.len() {
+                let doubtful = self.doubtful(graph, class);
+                let operands = &self.classes[class].operands;
+                operands.iter().for_each(|source| Self::begin(source, &outside, &doubtful, &mut votes));
             }
-        }
-        for class in 0..self.classes.len() {
-            self.settle_order(graph, class);
+            votes.retain(|(class, at), _| !self.classes[*class].before.contains_key(at));
+            let is_certain = |found: &Vec<(NodeId, u32)>| found.iter().any(|(_, n)| *n >= CERTAIN);
+            let any_certain = in_steps && votes.values().any(is_certain);
+            for ((class, at), found) in votes {
+                if any_certain && !is_certain(&found) {
+                    continue;
+                }
+                // Of equally many votes the first.
+                let most = found.iter().map(|(_, n)| *n).max();
+                if let Some((id, _)) = found.iter().find(|(_, n)| Some(*n) == most) {
+                    self.classes[class].before.insert(at, *id);
+                }
+            }
+            for class in 0..self.classes.len() {
+                self.settle_order(graph, class);
+            }
+            if !any_certain {
+                break;
+            }
         }
         for class in 0..self.classes.len() {
             let mut operands = std::mem::take(&mut self.classes[class].operands);
@@ -336,18 +385,25 @@ impl Plan {
         }
     }
 
-    /// Iterations in which both operands of an operation that commutes are exceptions: which is which is not known.
-    fn doubtful(&self, graph: &Graph, class: &Class) -> FxHashSet<usize> {
-        let indices = |source: &Source| -> FxHashSet<usize> {
-            match source {
-                Source::But(_, others) => others.iter().map(|(index, _)| *index).collect(),
-                _ => FxHashSet::default(),
-            }
+    /// Iterations in which both operands of an operation that commutes are exceptions, and neither is what its rule says as far as
+    /// that is known: which is which is not known then.
+    fn doubtful(&self, graph: &mut Graph, class: usize) -> FxHashSet<usize> {
+        let class = &self.classes[class];
+        let [Source::But(rule_a, others_a), Source::But(rule_b, others_b)] = class.operands.as_slice() else {
+            return FxHashSet::default();
         };
-        match class.operands.as_slice() {
-            [a, b] if graph.op(class.nodes[0]).commutes() => indices(a).intersection(&indices(b)).copied().collect(),
-            _ => FxHashSet::default(),
+        if !graph.op(class.nodes[0]).commutes() {
+            return FxHashSet::default();
         }
+        let mut found = FxHashSet::default();
+        for &(index, a) in others_a {
+            let Some(&(_, b)) = others_b.iter().find(|(other, _)| *other == index) else { continue };
+            let agrees = self.by_rule(graph, rule_a, index) == Some(a) || self.by_rule(graph, rule_b, index) == Some(b);
+            if !agrees {
+                found.insert(index);
+            }
+        }
+        found
     }
 
     /// Votes for values from before the first iteration, by those that need them.
@@ -376,7 +432,7 @@ impl Plan {
 
     /// Exchanges operands of early iterations where that is what the rules say of values from before the first.
     fn settle_order(&mut self, graph: &mut Graph, class: usize) {
-        let doubtful = self.doubtful(graph, &self.classes[class]);
+        let doubtful = self.doubtful(graph, class);
         if doubtful.is_empty() {
             return;
         }

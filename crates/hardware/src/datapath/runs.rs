@@ -46,7 +46,7 @@ pub(crate) struct Order<'g> {
     /// Hashes of what is computed, whatever the operands are.
     pub(crate) forms: Vec<u64>,
     /// For each the positions that it needs, through wires.
-    needs: Vec<Vec<usize>>,
+    pub(crate) needs: Vec<Vec<usize>>,
 }
 
 /// Iterations: positions from `start` to before `end`, each `period` apart from the same one of the next iteration. The last one
@@ -108,10 +108,7 @@ pub(crate) fn extended(forms: &[u64], run: Run, others: &[Run]) -> Run {
 impl<'g> Order<'g> {
     /// The values that these need, in an order in which iterations are alike.
     pub(crate) fn of(graph: &'g Graph, roots: &[NodeId]) -> Self {
-        let all = graph.reachable(roots.iter().copied());
-        let nodes: Vec<NodeId> =
-            all.into_iter().filter(|&id| !is_source(graph, id) && !is_wire(graph.op(id))).collect();
-        let mut order = Self::in_order(graph, nodes);
+        let mut order = Self::plain(graph, roots.iter().copied());
         for _ in 0..REORDERED {
             let mut found = Vec::new();
             order.search(0, order.nodes.len(), &mut found);
@@ -123,6 +120,12 @@ impl<'g> Order<'g> {
             order = Self::in_order(graph, nodes);
         }
         order
+    }
+
+    /// The same as they come.
+    pub(crate) fn plain(graph: &'g Graph, roots: impl IntoIterator<Item = NodeId>) -> Self {
+        let all = graph.reachable(roots);
+        Self::in_order(graph, all.into_iter().filter(|&id| !is_source(graph, id) && !is_wire(graph.op(id))).collect())
     }
 
     /// The order with one iteration more before a run: values of it that no later iteration has, as these took them from the one

@@ -3,6 +3,8 @@
 //! A value is asked for in a cycle. What an operator computes in it is a wire; what it computed so many cycles before lies so many
 //! registers behind it; what was there once, such as a token, is held from then on.
 
+use super::bind::{Binding, Operator};
+use super::choose::Chooser;
 use super::plan::{Class, Place, Plan, Source};
 use super::region::Task;
 use super::runs::is_source;
@@ -30,6 +32,37 @@ pub(crate) struct Builder<'a> {
     roms: FxHashMap<Vec<u128>, headrace_rtl::TableId>,
     /// Values in the cycle in which a task begins: they are the same for all tasks.
     beginning: FxHashMap<NodeId, Expr>,
+    /// Operators that several tasks use, and the registers behind them.
+    binding: &'a Binding,
+    shared: BTreeMap<Operator, SharedOperator>,
+    shared_chains: BTreeMap<(Operator, i64), SharedChain>,
+    /// Values that tasks hold from the cycle in which they begin, with their registers, where tasks share operators.
+    shared_held: BTreeMap<NodeId, SharedHeld>,
+}
+
+/// An operator that several tasks use: its wire, the value whose operation it is, and for each task its operands.
+struct SharedOperator {
+    wire: SignalId,
+    id: NodeId,
+    operands: Vec<(usize, Vec<Expr>)>,
+}
+
+/// A register that holds a value from outside for several tasks: its next value, and when one of them begins.
+struct SharedHeld {
+    register: SignalId,
+    next: SignalId,
+    value: Expr,
+    begins: Expr,
+}
+
+/// A register behind such an operator: what it takes in each cycle, and for each task, by when it begins and waits, what it
+/// takes then.
+struct SharedChain {
+    register: SignalId,
+    next: SignalId,
+    moved: Expr,
+    firsts: Vec<(Expr, Expr)>,
+    stalls: Expr,
 }
 
 /// What is there of a task while its datapath is built.
@@ -58,7 +91,7 @@ pub(crate) struct Datapath<'a, 'b> {
 }
 
 impl<'a> Builder<'a> {
-    pub(crate) fn new(m: Module, names: Names, graph: &'a Graph) -> Self {
+    pub(crate) fn new(m: Module, names: Names, graph: &'a Graph, binding: &'a Binding) -> Self {
         Self {
             m,
             names,
@@ -69,7 +102,52 @@ impl<'a> Builder<'a> {
             tables: FxHashMap::default(),
             roms: FxHashMap::default(),
             beginning: FxHashMap::default(),
+            binding,
+            shared: BTreeMap::new(),
+            shared_chains: BTreeMap::new(),
+            shared_held: BTreeMap::new(),
         }
+    }
+
+    /// Joins operators that several tasks use, and the registers behind them, when the datapaths of all tasks are there.
+    /// `is_current` is whether a task is the one under way, where one is.
+    pub(crate) fn join(&mut self, is_current: impl Fn(&Module, usize) -> Expr) {
+        let operators: Vec<SharedOperator> = std::mem::take(&mut self.shared).into_values().collect();
+        let chooser = Chooser::of(&self.m);
+        let chosen = operators.iter().map(|SharedOperator { operands, .. }| {
+            let n = operands.first().map_or(0, |(_, operands)| operands.len());
+            let column = |at: usize| -> Vec<(Expr, Expr)> {
+                let of = |(task, operands): &(usize, Vec<Expr>)| (is_current(&self.m, *task), operands[at].clone());
+                alike(operands.iter().map(of).collect())
+            };
+            (0..n).map(|at| chooser.one_of(column(at)).map_or_else(|| Expr::bit(false), |(_, value)| value)).collect()
+        });
+        let chosen: Vec<Vec<Expr>> = chosen.collect();
+        let chains: Vec<SharedChain> = std::mem::take(&mut self.shared_chains).into_values().collect();
+        let firsts = chains.iter().map(|chain| chooser.one_of(alike(chain.firsts.clone())));
+        let firsts: Vec<Option<(Expr, Expr)>> = firsts.collect();
+        for (SharedOperator { wire, id, .. }, operands) in operators.into_iter().zip(chosen) {
+            let value = self.operation(id, operands);
+            self.m.assign(wire, value);
+        }
+        for (chain, first) in chains.into_iter().zip(firsts) {
+            let SharedChain { register, next, moved, stalls, .. } = chain;
+            let value = match first {
+                Some((when, first)) => Expr::select(when, first, moved),
+                None => moved,
+            };
+            let value = Expr::select(stalls, self.m.get(register), value);
+            self.m.assign(next, value);
+        }
+        for SharedHeld { register, next, value, begins } in std::mem::take(&mut self.shared_held).into_values() {
+            let kept = self.m.get(register);
+            self.m.assign(next, Expr::select(begins, value, kept));
+        }
+    }
+
+    /// Whether tasks share operators.
+    pub(crate) fn shares(&self) -> bool {
+        self.binding.saved > 0
     }
 
     /// A register with its next value.
@@ -272,6 +350,18 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Values by when they are meant: those that are equal once.
+fn alike(all: Vec<(Expr, Expr)>) -> Vec<(Expr, Expr)> {
+    let mut found: Vec<(Expr, Expr)> = Vec::new();
+    for (when, value) in all {
+        match found.iter_mut().find(|(_, known)| *known == value) {
+            Some((known, _)) => *known = known.clone().or(when),
+            None => found.push((when, value)),
+        }
+    }
+    found
+}
+
 /// The word for an operation, for names.
 fn word(op: &Op) -> String {
     let word = match op {
@@ -439,9 +529,24 @@ impl<'a, 'b> Datapath<'a, 'b> {
             return self.b.m.get(known);
         }
         let width = self.b.graph.width(id);
+        let time = self.time(id);
+        // Only one task that takes cycles is under way, and what it begins with is the same value for all.
+        if time == 0 && self.b.binding.is_shared(self.number) {
+            let value = self.b.at_beginning(id);
+            let start = self.b.m.get(self.start);
+            if !self.b.shared_held.contains_key(&id) {
+                let (register, next) = self.b.register("held", Bits::zero(width));
+                let begins = Expr::bit(false);
+                self.b.shared_held.insert(id, SharedHeld { register, next, value, begins });
+            }
+            let Some(held) = self.b.shared_held.get_mut(&id) else { return Expr::number(width, 0) };
+            held.begins = held.begins.clone().or(start);
+            let register = held.register;
+            self.held.insert(id, register);
+            return self.b.m.get(register);
+        }
         let (register, next) = self.b.register(&format!("t{}_held", self.number), Bits::zero(width));
         self.held.insert(id, register);
-        let time = self.time(id);
         let value = self.at(id, time);
         let kept = self.b.m.get(register);
         let is_there = self.is_cycle(time);
@@ -475,6 +580,9 @@ impl<'a, 'b> Datapath<'a, 'b> {
         let graph = self.b.graph;
         let op = graph.op(id);
         self.read_late(op);
+        if let Some((one, swapped)) = self.b.binding.shared((self.number, class)) {
+            return self.shared_operator(class, one, swapped);
+        }
         let name = self.b.names.fresh(&format!("t{}_{}", self.number, &word(op)[2..]));
         let wire = self.b.m.add(name, self.b.graph.width(id), SignalKind::Wire);
         self.operators.insert(class, wire);
@@ -484,6 +592,31 @@ impl<'a, 'b> Datapath<'a, 'b> {
         };
         let value = self.b.operation(id, operands);
         self.b.m.assign(wire, value);
+        self.b.m.get(wire)
+    }
+
+    /// The same of an operator that several tasks use.
+    fn shared_operator(&mut self, class: usize, one: Operator, swapped: bool) -> Expr {
+        let plan = self.plan;
+        let own = &plan.classes[class];
+        let id = own.nodes[0];
+        let wire = match self.b.shared.get(&one) {
+            Some(known) => known.wire,
+            None => {
+                let name = self.b.names.fresh(&format!("rounds_{}", &word(self.b.graph.op(id))[2..]));
+                let wire = self.b.m.add(name, self.b.graph.width(id), SignalKind::Wire);
+                self.b.shared.insert(one, SharedOperator { wire, id, operands: Vec::new() });
+                wire
+            }
+        };
+        self.operators.insert(class, wire);
+        let mut operands: Vec<Expr> = own.operands.iter().map(|source| self.operand(own, source)).collect();
+        if swapped {
+            operands.swap(0, 1);
+        }
+        if let Some(shared) = self.b.shared.get_mut(&one) {
+            shared.operands.push((self.number, operands));
+        }
         self.b.m.get(wire)
     }
 
@@ -539,15 +672,38 @@ impl<'a, 'b> Datapath<'a, 'b> {
         let width = self.b.graph.width(own.nodes[0]);
         let graph = self.b.graph;
         let op = graph.op(own.nodes[0]);
-        let name = format!("t{}_{}_before", self.number, &word(op)[2..]);
-        let (register, next) = self.b.register(&name, Bits::zero(width));
+        let shared = self.b.binding.shared((self.number, class)).map(|(one, _)| (one, stage));
+        let known = shared.and_then(|key| self.b.shared_chains.get(&key)).map(|known| (known.register, known.next));
+        let (register, next) = known.unwrap_or_else(|| {
+            let of = if shared.is_some() { "rounds".to_owned() } else { format!("t{}", self.number) };
+            self.b.register(&format!("{of}_{}_before", &word(op)[2..]), Bits::zero(width))
+        });
         self.chains.insert((class, stage), register);
+        if let Some(key) = shared {
+            let none = || SharedChain {
+                register,
+                next,
+                moved: Expr::number(width, 0),
+                firsts: Vec::new(),
+                stalls: Expr::bit(false),
+            };
+            self.b.shared_chains.entry(key).or_insert_with(none);
+        }
         let moved = self.chain(class, stage - 1);
         // In cycle 1 it holds what the operator computed so many cycles before that.
         // The operator itself computes it where it can.
         let first = own.before.get(&(1 - i64::from(own.time) - stage)).copied();
         let first = first.filter(|_| stage > 1 || plan.computed_first(class).is_none());
         let kept = self.b.m.get(register);
+        if let Some(key) = shared {
+            let first = first.map(|id| (self.b.m.get(self.start), self.b.at_beginning(id)));
+            if let Some(chain) = self.b.shared_chains.get_mut(&key) {
+                chain.moved = moved;
+                chain.firsts.extend(first);
+                chain.stalls = chain.stalls.clone().or(self.stalls.clone());
+            }
+            return kept;
+        }
         let value = match first {
             Some(id) => {
                 let first = self.b.at_beginning(id);

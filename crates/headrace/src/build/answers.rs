@@ -207,3 +207,20 @@ pub fn interpreted_answer(
     };
     answer(operation, spec, message, strings)
 }
+
+/// The strings that the interpreter puts out of a message before it says whether it is authentic, whatever it says then: what a core
+/// shows that leaves it to others to wait for the verdict.
+pub(super) fn unverified_strings(
+    spec: &OperationSpec,
+    network: &Network,
+    message: &Message,
+) -> Option<BTreeMap<Role, Vec<u8>>> {
+    let mut unverified = spec.clone();
+    unverified.verifies = false;
+    unverified.outputs.retain(|port| port.role != Role::Verified);
+    let engine = Interpreter::new(network.clone(), headrace_interp::Options::default()).ok()?;
+    match Running::new(&unverified, network, Box::new(engine)).perform(message).ok()? {
+        Outcome::Accepted(strings) => Some(strings.into_iter().collect()),
+        Outcome::Rejected => None,
+    }
+}

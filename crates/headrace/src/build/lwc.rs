@@ -1,6 +1,6 @@
 //! Building of cores with the LWC hardware API.
 
-use super::answers::interpreted_answer;
+use super::answers::{interpreted_answer, unverified_strings};
 use super::{Build, Told, refused};
 use crate::error::{Error, Result};
 use crate::operation::no_such_variant;
@@ -12,6 +12,7 @@ use headrace_library::framing::Message;
 use headrace_library::lwc::{Core, MAX_SEGMENT_BYTES, Script, Sealed};
 use headrace_library::samples;
 use headrace_targets::project::{Files, KnownAnswer};
+use std::collections::BTreeMap;
 
 /// Known answers in the bench of a project, at most: each makes several messages, and simulators are slow.
 const MOST_ANSWERS: usize = 48;
@@ -105,7 +106,26 @@ impl Workspace {
         let network = self.network(&network.to_string(), &[])?;
         let answers = self.answers_for(library, &offered, build)?;
         let most = if block_bytes.is_some() { MOST_ANSWERS_MEASURED } else { MOST_ANSWERS };
-        let mut script = script(&core, &answers, most, build.word_bits)
+        // What goes out of a message with a tag that is not its own.
+        let refused_strings = |message: &Sealed<'_>, tag: &[u8]| {
+            let (spec, network) = offered.get(1)?;
+            let mut forged: Message = samples::messages(spec).pop()?;
+            let strings = [
+                (Role::Key, Some(message.key)),
+                (Role::Nonce, Some(message.nonce)),
+                (Role::SecretNonce, message.secret.map(|(_, encrypted)| encrypted)),
+                (Role::Ad, Some(message.ad)),
+                (Role::Input, Some(message.ciphertext)),
+                (Role::TagIn, Some(tag)),
+            ];
+            strings.into_iter().for_each(|(role, bytes)| {
+                if let Some(bytes) = bytes {
+                    forged.set(role, bytes.to_vec());
+                }
+            });
+            unverified_strings(spec, network, &forged)
+        };
+        let mut script = script(&core, &answers, most, build.word_bits, &refused_strings)
             .map_err(|why| Error::usage(format!("--shape lwc: {why}")))?;
         let measured = match (block_bytes, offered.first()) {
             (Some(bytes), Some((_, network))) => measured(&core, network, bytes, &mut script),
@@ -155,7 +175,7 @@ fn measured(core: &Core<'_>, network: &Network, block_bytes: u64, script: &mut S
             for decrypts in [false, true] {
                 for (at, (n, message)) in all.last().into_iter().chain(&all).enumerate() {
                     measured.extend((at > 0).then_some((script.messages(), decrypts, *n)));
-                    if decrypts { script.decrypt(message, message.tag) } else { script.encrypt(message) }
+                    if decrypts { script.decrypt(message) } else { script.encrypt(message) }
                 }
             }
         }
@@ -172,6 +192,9 @@ fn measured(core: &Core<'_>, network: &Network, block_bytes: u64, script: &mut S
     measured
 }
 
+/// What goes out of a message with this tag, which is not its own.
+type Refused<'a> = dyn Fn(&Sealed<'_>, &[u8]) -> Option<BTreeMap<Role, Vec<u8>>> + 'a;
+
 /// Messages of known answers: those of an authenticated cipher are encrypted, decrypted, and decrypted with a tag that is not theirs,
 /// in which one bit is wrong, another one each time.
 fn script(
@@ -179,6 +202,7 @@ fn script(
     answers: &[KnownAnswer],
     most: usize,
     word_bits: u32,
+    refused: &Refused<'_>,
 ) -> std::result::Result<Script, String> {
     let mut script = Script::of_words(word_bits);
     match core {
@@ -195,14 +219,18 @@ fn script(
             all.retain(|one| one.ad.len().max(one.plaintext.len()) <= MAX_SEGMENT_BYTES);
             for (number, message) in spread(&all, most).enumerate() {
                 script.encrypt(message);
-                script.decrypt(message, message.tag);
+                script.decrypt(message);
                 if message.tag.is_empty() {
                     continue;
                 }
                 let mut forged = message.tag.to_vec();
                 let bit = number * 13 % (8 * tag);
                 forged[bit / 8] ^= 1 << (bit % 8);
-                script.decrypt(message, &forged);
+                // Not always the plaintext: ciphers that need the tag to decrypt put out something else.
+                let strings = refused(message, &forged)
+                    .ok_or("the interpreter cannot say what goes out of a message with a wrong tag")?;
+                let plaintext = strings.get(&Role::Output).map(Vec::as_slice).unwrap_or_default();
+                script.refuse(message, &forged, plaintext, strings.get(&Role::SecretNonceOut).map(Vec::as_slice));
             }
         }
         Core::Hash { .. } => {

@@ -3,7 +3,7 @@
 use headrace_source::{Diagnostic, FileId, Span};
 use toml::de::DeTable;
 
-use super::{Hardware, Manifest, Operation, PortOverride, Set, Shape, Variant, is_core};
+use super::{Blocks, Hardware, Manifest, Operation, PortOverride, Set, Shape, Variant, is_core};
 use super::{read_names, read_vectors};
 use crate::formula::Formula;
 use crate::instantiation::Instantiation;
@@ -439,6 +439,7 @@ impl Reader<'_> {
                 inverse: None,
                 decrypt: None,
                 single_chunk: false,
+                blocks: None,
                 input_limit: None,
                 sizes: Vec::new(),
                 block_bytes: None,
@@ -462,6 +463,7 @@ impl Reader<'_> {
         let decrypt = table.take("decrypt").and_then(|item| item.boolean(self.problems, "decrypt"));
         let single_chunk =
             table.take("single_chunk").and_then(|item| item.boolean(self.problems, "single_chunk")).unwrap_or(false);
+        let blocks = table.take("blocks").and_then(|item| self.blocks(&item));
         let input_limit = self.formula(&mut table, "input_limit");
         let block = place == Place::Mode || self.shape == Shape::BlockCipher;
         let roles = match self.shape {
@@ -482,12 +484,22 @@ impl Reader<'_> {
             inverse,
             decrypt,
             single_chunk,
+            blocks,
             input_limit,
             sizes,
             block_bytes,
             inputs: Vec::new(),
             outputs: Vec::new(),
         })
+    }
+
+    /// A network on blocks, and whether it pads.
+    fn blocks(&mut self, item: &Item<'_>) -> Option<Blocks> {
+        let mut table = item.table(self.problems, "blocks")?;
+        let network = table.need("network", "blocks", self.problems).and_then(|item| self.instantiation(&item));
+        let pads = table.take("pads").and_then(|item| item.boolean(self.problems, "pads")).unwrap_or(false);
+        table.finish("blocks", self.problems);
+        Some(Blocks { network: network?, pads })
     }
 
     fn instantiation(&mut self, item: &Item<'_>) -> Option<Instantiation> {

@@ -256,10 +256,10 @@ fn mapped_netlists_give_known_answers() {
     }
 }
 
-/// Cores with the LWC hardware API answer known answers with stalls, and blocks take as many cycles as rounds and one; a small one, with
-/// `HEADRACE_WHOLE=all` those of all parameter sets of the study.
+/// Cores with the LWC hardware API answer known answers with stalls, and blocks take no more cycles than in cores that were written by
+/// hand; a small one, with `HEADRACE_WHOLE=all` those of all parameter sets of the study.
 #[test]
-fn blocks_of_cores_beside_a_study_take_their_rounds_and_a_cycle() {
+fn blocks_of_cores_take_no_more_cycles_than_those_of_a_study() {
     if Command::new("iverilog").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
         return;
     }
@@ -282,9 +282,11 @@ fn blocks_of_cores_beside_a_study_take_their_rounds_and_a_cycle() {
                 .expect("it is JSON");
         let core = &json["cores"][0];
         assert!(core["verified"].as_str().is_some_and(|verified| verified.contains("stalls at all ports")), "{core}");
+        let cycles = |name: &str| core[name]["per_block"].as_f64().expect("it was measured");
+        let most = core["published"]["cycles"].as_f64().expect("the study says it");
+        assert!(cycles("cycles") <= most && cycles("inverse_cycles") <= most, "{core}");
         if *set == small[0] {
-            let cycles = |name: &str| core[name]["per_block"].as_f64().expect("it was measured");
-            assert_eq!((cycles("cycles"), cycles("inverse_cycles")), (7.0, 7.0));
+            assert_eq!((cycles("cycles"), cycles("inverse_cycles")), (6.0, 6.0));
         }
     }
 }

@@ -96,6 +96,9 @@ pub struct Options {
     pub wide_ports: bool,
     /// Loops of actors do as many iterations in a clock cycle as have no more levels of logic than that; 0: one.
     pub loop_levels: u32,
+    /// Where what a datapath gives decides what it gets next, and a round is a task, the first round of a block is done in the cycle in
+    /// which it comes in: a block takes a cycle less, and what puts the last round out has operators of its own.
+    pub rounds_at_entry: bool,
 }
 
 /// Which networks become one datapath.
@@ -123,6 +126,7 @@ impl Default for Options {
             stages: 0,
             wide_ports: false,
             loop_levels: 0,
+            rounds_at_entry: false,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Whole messages through cores with the LWC hardware API: what comes out is what the interpreter makes, and a block of a long message
-//! takes a cycle more than its rounds.
+//! takes as many cycles as it has rounds, or one more.
 
 use folders::Folders;
 use headrace_engine::{CollectingHost, exhaust};
@@ -38,8 +38,8 @@ fn interpreted(network: &Network, inputs: &[Vec<u32>]) -> Vec<u64> {
 
 /// What the hardware makes of these words, without stalls, and the cycles in which words came that are the last of their message.
 fn simulated(network: &Network, inputs: &[Vec<u32>], n_words: usize) -> (Vec<u64>, Vec<u64>) {
-    let design = lower(network, &Options { fifo_tokens: 16, loop_levels: 36, ..Options::default() })
-        .expect("it has a place in hardware");
+    let options = Options { fifo_tokens: 16, loop_levels: 36, rounds_at_entry: true, ..Options::default() };
+    let design = lower(network, &options).expect("it has a place in hardware");
     assert_eq!(verify(&design), Vec::<String>::new());
     let mut simulator = Simulator::new(&design).expect("it is right");
     let mut at = vec![0; inputs.len()];

@@ -124,7 +124,8 @@ impl Unit {
             return Self::in_stages(network, region, options.stages, (taken, given));
         }
         // Where a block cannot come in with the last round of the one before, it comes in with its own first one.
-        let begun = (is_fed_back && options.rounds_per_cycle == 1).then(|| region.with_rounds_begun()).flatten();
+        let is_wanted = is_fed_back && options.rounds_at_entry && options.rounds_per_cycle == 1;
+        let begun = is_wanted.then(|| region.with_rounds_begun()).flatten();
         let forms = begun.into_iter().chain([region]);
         let mut units = forms.map(|form| Self::of_form(form, options, is_fed_back));
         let first = units.next().unwrap_or_else(|| Err("it has no form".to_owned()));

@@ -271,6 +271,7 @@ impl Build {
             fifo_tokens = if fifo_tokens == DEFAULT_FIFO_TOKENS { LWC_FIFO_TOKENS } else { fifo_tokens };
             hardware.loop_levels = if hardware.loop_levels == 0 { LWC_LOOP_LEVELS } else { hardware.loop_levels };
             (hardware.unrolled_iterations, hardware.unrolled_steps) = LWC_UNROLLED;
+            hardware.rounds_at_entry = true;
         }
         Ok(Options {
             command: self.command(),

@@ -48,6 +48,7 @@ impl Printer<'_> {
                 }
             }
         }
+        self.powers_end(text);
         for (k, delay) in self.plan.delays.iter().enumerate() {
             let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
             let _ = writeln!(text, "  {{ uint8_t all_[{}]; HR_STORE{bits}(all_, ahead{k}_);", bits / 8);

@@ -146,17 +146,56 @@ pub enum Next {
     Value(NodeId),
 }
 
+/// Elements of a list at a place that goes on with the iterations of a loop: a strided access. They are tokens of a port that
+/// the loop has beyond those of the network, one group of them behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The list.
+    pub object: ObjectId,
+    /// Its element that the first iteration begins with, as objects are before that; a value of the loop. Elements for all
+    /// iterations are inside of the list: bounds of the loop see to that.
+    pub start: NodeId,
+}
+
 /// A cycle of transitions that leads back to its state.
 #[derive(Clone, Debug)]
 pub struct CountedLoop {
-    /// One time round. Its objects are those of the automaton.
+    /// One time round. Its objects are those of the automaton. Behind ports of the network come those of windows.
     pub body: Loop,
-    /// Bounds on the number of iterations; nodes are of the body's graph. Tokens and room are bounds too.
+    /// Lists that are read, the last input ports of the body. Nothing in the loop writes them.
+    pub read: Vec<Window>,
+    /// Lists that are written, the last output ports of the body. Nothing in the loop reads them.
+    pub written: Vec<Window>,
+    /// Bounds on the number of iterations, where there are `rounds` beyond those of these; nodes are of the body's graph.
+    /// Tokens and room are bounds too.
     pub trips: Vec<Trips>,
     /// How many transitions one time round is.
     pub transitions: usize,
     /// Where several cycles do this with data: what else they do, and the bounds of each.
     pub rounds: Option<CountedPaths>,
+}
+
+impl CountedLoop {
+    /// Nodes that a call needs beyond the iterations of its body: bounds, and where windows begin.
+    pub fn before(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let windows = self.read.iter().chain(&self.written).map(|window| window.start);
+        self.trips.iter().map(Trips::node).chain(windows)
+    }
+
+    /// Input ports of the body that are ports of the network.
+    pub fn n_inputs(&self) -> usize {
+        self.body.consumes.len().saturating_sub(self.read.len())
+    }
+
+    /// Output ports of the body that are ports of the network.
+    pub fn n_outputs(&self) -> usize {
+        self.body.produces.len().saturating_sub(self.written.len())
+    }
+
+    /// Whether it works on lists beside its ports.
+    pub fn has_windows(&self) -> bool {
+        !self.read.is_empty() || !self.written.is_empty()
+    }
 }
 
 /// A state of the control.

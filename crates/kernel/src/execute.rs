@@ -4,7 +4,7 @@
 //! Tokens of all input ports are there from the beginning; it goes on until a state needs more, nothing can happen any
 //! more, or the automaton leaves.
 
-use crate::automaton::{Automaton, CountedLoop, CountedPath, CountedPaths, Next, Step, Trips, Update};
+use crate::automaton::{Automaton, CountedLoop, CountedPath, CountedPaths, Next, Step, Trips, Update, Window};
 use crate::evaluate::{Run, Values, World, iterate};
 use crate::graph::mask;
 use crate::{Effect, Graph, Object};
@@ -178,20 +178,45 @@ impl<'a> Executor<'a> {
         world: &mut World,
     ) -> (u64, Option<usize>) {
         let mut most = u64::MAX;
-        for (port, &(tokens, _)) in counted.body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+        let ports = counted.body.consumes.iter().enumerate().take(counted.n_inputs());
+        for (port, &(tokens, _)) in ports.filter(|(_, port)| port.0 > 0) {
             most = most.min((world.inputs[port].len() - world.consumed[port]) as u64 / tokens);
         }
+        let most = times(&counted.body.graph, &counted.trips, world, most, &mut self.run);
+        // What paths count goes on before the loop does.
+        self.run.restart(world);
+        let mut starts = |windows: &[Window]| -> Vec<(usize, usize)> {
+            let of = |window: &Window| {
+                let first = self.run.value(&counted.body.graph, world, window.start);
+                (window.object.0 as usize, usize::try_from(first).unwrap_or(usize::MAX))
+            };
+            windows.iter().map(of).collect()
+        };
+        let (read, written) = (starts(&counted.read), starts(&counted.written));
         let (iterations, target) = match &counted.rounds {
             Some(all) => paths(all, world, &self.automaton.objects, most, &mut self.run),
             // One iteration is what the transitions do as well.
-            None => match times(&counted.body.graph, &counted.trips, world, most, &mut self.run) {
-                0 | 1 => (0, None),
-                more => (more, None),
-            },
+            None if most <= 1 => (0, None),
+            None => (most, None),
         };
         if iterations > 0 {
+            // Windows are ports while the loop runs.
+            let (n_inputs, n_outputs) = (counted.n_inputs(), counted.n_outputs());
+            for &(object, first) in &read {
+                let all = &world.objects[object];
+                let window = all.get(first..).unwrap_or_default().to_vec();
+                world.inputs.push(window);
+                world.consumed.push(0);
+            }
+            world.outputs.resize(n_outputs + written.len(), Vec::new());
             let new = || Values::new(&counted.body.graph, counted.body.roots());
             iterate(&counted.body, self.bodies.entry(key).or_insert_with(new), world, iterations, &|_, _| 0);
+            world.inputs.truncate(n_inputs);
+            world.consumed.truncate(n_inputs);
+            for (elements, (object, first)) in world.outputs.split_off(n_outputs).into_iter().zip(written) {
+                let all = world.objects[object].get_mut(first..).unwrap_or_default();
+                all.iter_mut().zip(elements).for_each(|(element, value)| *element = value);
+            }
         }
         (iterations, target)
     }

@@ -12,7 +12,7 @@
 //!   ```
 //! * dead store elimination of whole elements: a list ends behind the last element that is ever read or written.
 
-use crate::automaton::{Automaton, Holds, Next, Step};
+use crate::automaton::{Automaton, CountedLoop, Holds, Next, Step};
 use crate::{Effect, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -83,10 +83,23 @@ impl Automaton {
                 .any(|&id| matches!(body.graph.op(id), Op::Entry { object: own, .. } if *own == object));
             reads || body.carried.iter().any(|one| one.object == object)
         };
+        let has_window = |counted: &CountedLoop, object: ObjectId| {
+            let entries = counted.body.graph.reachable(counted.before()).into_iter().filter_map(|id| {
+                match counted.body.graph.op(id) {
+                    Op::Entry { object, .. } => Some(*object),
+                    _ => None,
+                }
+            });
+            let windows = counted.read.iter().chain(&counted.written).map(|window| window.object);
+            counted.has_windows() && entries.chain(windows).any(|own| own == object)
+        };
         for (number, state) in self.states.iter().enumerate() {
             let waiting = fill(number);
             for counted in &state.loops {
                 if mentions(&counted.body, copy.fifo) || (waiting > 0 && mentions(&counted.body, copy.variable)) {
+                    return false;
+                }
+                if has_window(counted, copy.fifo) || (waiting > 0 && has_window(counted, copy.variable)) {
                     return false;
                 }
                 let mut updates = counted.rounds.iter().flat_map(|rounds| {
@@ -262,7 +275,8 @@ impl Automaton {
             for counted in &state.loops {
                 let body = &counted.body;
                 entries(&body.graph, body.needed());
-                entries(&body.graph, counted.trips.iter().map(|trip| trip.node()).collect());
+                entries(&body.graph, counted.before().collect());
+                stored.extend(counted.read.iter().chain(&counted.written).map(|window| (window.object, None)));
                 stored.extend(body.carried.iter().map(|one| (one.object, Some(one.index as u128))));
                 let Some(rounds) = &counted.rounds else { continue };
                 for way in rounds.ways.iter().chain(rounds.last.iter().map(|last| &last.way)) {

@@ -13,7 +13,8 @@
 //! 6. Decisions wait for tokens of ports that are there, one at least, and no port twice in one place.
 //! 7. Loops: have the objects of the automaton; no element is carried twice, and each gets a value of its width; counters of
 //!    carried elements are there and have their bits; each token that an iteration makes is made once. Bounds are values of the
-//!    loop, steps are not 0; paths of counted loops take one iteration at least and do not update an element twice.
+//!    loop, steps are not 0; paths of counted loops take one iteration at least and do not update an element twice. Windows have
+//!    ports of their width behind those of the network; a list that is written through one is touched by nothing else.
 //! 8. Loops and blocks by themselves ([`verify_loop`], [`verify_block`]) keep to what is said of values, effects and loops.
 //! 9. Samples lead through states that are there.
 
@@ -293,9 +294,43 @@ impl Verifier<'_> {
             self.problem(place, "has other objects than the automaton");
         }
         self.iteration(place, body);
+        self.windows(place, counted);
         self.trips(place, &body.graph, &counted.trips);
         if let Some(rounds) = &counted.rounds {
             self.paths(place, rounds, n_states);
+        }
+    }
+
+    fn windows(&mut self, place: &str, counted: &CountedLoop) {
+        let CountedLoop { body, read, written, .. } = counted;
+        let reads = |object: ObjectId| {
+            let mut needed = body.graph.reachable(body.roots()).into_iter();
+            needed.any(|id| matches!(body.graph.op(id), Op::Entry { object: own, .. } if *own == object))
+        };
+        let carries = |object: ObjectId| body.carried.iter().any(|one| one.object == object);
+        for (windows, ports) in [(read, &body.consumes), (written, &body.produces)] {
+            let first = ports.len().checked_sub(windows.len());
+            let ports = first.and_then(|first| ports.get(first..)).unwrap_or_default();
+            for (at, window) in windows.iter().enumerate() {
+                let object = self.object(window.object);
+                let fits = ports.get(at).zip(object).is_some_and(|(&(n, width), object)| {
+                    n > 0 && width == object.width && window.start.index() < body.graph.len()
+                });
+                if !fits {
+                    self.problem(place, &format!("a window of o{} does not fit its port", window.object.0));
+                }
+            }
+        }
+        let twice = |object: ObjectId| {
+            let both = read.iter().chain(written).filter(|window| window.object == object).count();
+            both > 1 && written.iter().any(|window| window.object == object)
+        };
+        for window in read.iter().chain(written) {
+            let object = window.object;
+            let is_written = written.iter().any(|window| window.object == object);
+            if twice(object) || carries(object) || is_written && reads(object) {
+                self.problem(place, &format!("o{} is written and has another window, or is read too", object.0));
+            }
         }
     }
 

@@ -280,6 +280,60 @@ fn chains() {
     same("forth", &chained(false), false);
 }
 
+/// Each block between sums with a mask that is doubled in a field for the next one; `moved` by bytes instead, with sums.
+fn multiplied(moved: bool) -> Loop {
+    let mut graph = Graph::new();
+    let (kept, data) = (bytes_of(&mut graph, 1, 16), tokens(&mut graph, 0));
+    let masked = add(&mut graph, &data, &kept);
+    let stream = encrypt(&mut graph, &masked, 10);
+    let result = add(&mut graph, &stream, &kept);
+    let next: Vec<NodeId> = if moved {
+        (0..16)
+            .map(|i| match i % 4 {
+                3 => kept[i - 3],
+                _ => graph.xor(kept[i + 1], kept[(5 * i) % 16]),
+            })
+            .collect()
+    } else {
+        let highest_first: Vec<NodeId> = kept.iter().rev().copied().collect();
+        let whole = graph.concat(&highest_first);
+        let top = graph.extract(whole, 127, 1);
+        let (mask, polynomial) = (graph.sign_extend(top, 128), graph.number(0x87, 128));
+        let (shifted, added) = (graph.shift_left_by(whole, 1), graph.and(mask, polynomial));
+        let sum = graph.xor(shifted, added);
+        (0..16).map(|at| graph.extract(sum, 8 * at, 8)).collect()
+    };
+    let mut body = new_loop(graph, 1, &result, false);
+    carry(&mut body, &next, |_| Carry::True);
+    body
+}
+
+#[test]
+fn masks_that_are_multiplied_are_there_for_a_group() {
+    same("doubled", &multiplied(false), true);
+    same("moved", &multiplied(true), true);
+}
+
+/// What the last iteration leaves is made of the bits of its block, and no block itself.
+fn left_in_bits() -> Loop {
+    let mut graph = Graph::new();
+    let block = tokens(&mut graph, 0);
+    let stream = encrypt(&mut graph, &block, 10);
+    let highest_first: Vec<NodeId> = stream.iter().rev().copied().collect();
+    let whole = graph.concat(&highest_first);
+    let three = graph.number(3, 128);
+    let times = graph.product(whole, three);
+    let next: Vec<NodeId> = (0..16).map(|at| graph.extract(times, 8 * at, 8)).collect();
+    let mut body = new_loop(graph, 1, &stream, false);
+    carry(&mut body, &next, |_| Carry::Delay);
+    body
+}
+
+#[test]
+fn what_the_last_iteration_leaves_is_no_block() {
+    same("left in bits", &left_in_bits(), true);
+}
+
 #[test]
 fn what_needs_the_pass_before_goes_one_by_one() {
     let descriptions = descriptions().expect("all are usable");

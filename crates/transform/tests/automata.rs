@@ -8,7 +8,7 @@ use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
-use headrace_transform::control::{Automaton, Brevity, Limits, Sample, Unrolling, automaton_of};
+use headrace_transform::control::{Automaton, Brevity, Limits, Sample, Trips, Unrolling, automaton_of};
 use headrace_transform::kernel::evaluate::{World, run};
 use headrace_transform::kernel::execute::{Bounds, Ended, beginning, execute};
 use headrace_transform::kernel::graph::mask;
@@ -420,4 +420,21 @@ fn tokens_that_are_there_decide_before_others_are_waited_for() {
 fn initialisers_that_change_no_state_fire_once() {
     let automaton = check_own("Begins", &[&[1, 2, 250, 255]]);
     assert_eq!(automaton.states.len(), 2);
+}
+
+/// Lists that loops go through, until places begin anew.
+#[test]
+fn lists_at_places_that_a_counter_tells_are_windows() {
+    let tokens: Vec<u128> = (0..16 * 60).map(|i: u128| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 & 0xff).collect();
+    let automaton = check_own("Kept", &[&tokens, &[3, 11, 5, 7, 2, 6, 17, 9]]);
+    let loops = || automaton.states.iter().flat_map(|state| &state.loops);
+    assert!(loops().any(|one| !one.read.is_empty() && one.written.is_empty()), "none reads");
+    let writes = loops().filter(|one| !one.written.is_empty());
+    assert!(writes.clone().any(|one| one.body.consumes[0].0 == 16), "none writes what comes in");
+    assert!(writes.clone().any(|one| one.body.consumes[0].0 == 0), "none overwrites");
+    for one in loops().filter(|one| one.has_windows()) {
+        assert_eq!(one.trips.iter().filter(|trip| matches!(trip, Trips::Below { limit: 8, step: 1, .. })).count(), 1);
+    }
+    let read = read(&text(&automaton)).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert_eq!(text(&read), text(&automaton));
 }

@@ -9,7 +9,7 @@ use headrace_transform::passes::select_instructions::{Choice, Selection, check, 
 fn selected(graph: &Graph, roots: &[NodeId]) -> Selection {
     let choice = Choice::new(meanings(), |_| true);
     let start = std::time::Instant::now();
-    let selection = select(graph, roots, &choice).expect("the round is there");
+    let selection = select(graph, roots, &[], &choice).expect("the round is there");
     println!("{} nodes in {:?}", graph.len(), start.elapsed());
     assert!(check((graph, roots), (&selection.graph, &selection.roots), &choice, 20));
     selection
@@ -121,6 +121,56 @@ fn two_results_of_one_block() {
     assert_eq!(xors.count(), 2, "whitening, and the data");
 }
 
+/// Rounds on one block with other constants, which need nothing of each other, in one sum.
+#[test]
+fn sums_of_rounds_that_nothing_comes_before() {
+    let mut graph = Graph::new();
+    let (block, data) = (tokens(&mut graph, 0), tokens(&mut graph, 1));
+    let round = |graph: &mut Graph, state: &[NodeId]| {
+        let elements = s_box().map(u128::from);
+        let table = headrace_transform::kernel::Table { name: "s".into(), width: 8, elements: elements.into() };
+        let table = graph.add_table(table);
+        let state: Vec<NodeId> = state.iter().map(|&byte| graph.lookup(table, byte)).collect();
+        let state = shift_rows(&state, false);
+        mix_columns(graph, &state)
+    };
+    // The state before, and what comes of it with what is added.
+    let mut state = data.clone();
+    let mut results = Vec::new();
+    for constant in [0x00, 0x5a, 0x3c] {
+        let number = graph.number(constant, 8);
+        let other: Vec<NodeId> = block.iter().map(|&byte| graph.xor(byte, number)).collect();
+        let enciphered = round(&mut graph, &other);
+        state = add(&mut graph, &enciphered, &state);
+        results.push(round(&mut graph, &state));
+    }
+    let roots = results.concat();
+    let choice = Choice::new(meanings(), |_| true);
+    let selection = select(&graph, &roots, &results, &choice).expect("rounds are there");
+    assert!(check((&graph, &roots), (&selection.graph, &selection.roots), &choice, 20));
+    assert_eq!(counts(&selection), [("round", 6)]);
+}
+
+/// Columns of a round that nothing else ties to each other are one block where they stand beside each other.
+#[test]
+fn one_round_is_a_block_where_its_results_are() {
+    let mut graph = Graph::new();
+    let block = tokens(&mut graph, 0);
+    let elements = s_box().map(u128::from);
+    let table = headrace_transform::kernel::Table { name: "s".into(), width: 8, elements: elements.into() };
+    let table = graph.add_table(table);
+    let state: Vec<NodeId> = block.iter().map(|&byte| graph.lookup(table, byte)).collect();
+    let state = shift_rows(&state, false);
+    let state = mix_columns(&mut graph, &state);
+    let key = round_key(&mut graph, 1);
+    let roots = add(&mut graph, &state, &key);
+    let choice = Choice::new(meanings(), |_| true);
+    let selection = select(&graph, &roots, std::slice::from_ref(&roots), &choice).expect("the round is there");
+    assert!(check((&graph, &roots), (&selection.graph, &selection.roots), &choice, 20));
+    assert_eq!(counts(&selection), [("round", 1)]);
+    stays_packed(&selection);
+}
+
 /// What is substituted in one lane is needed to know what is in the next.
 #[test]
 fn bytes_of_a_state_that_need_each_other() {
@@ -158,7 +208,7 @@ fn another_matrix_is_not_the_instruction() {
         state[3] = graph.xor(state[3], state[7]);
     }
     let choice = Choice::new(meanings(), |_| true);
-    if let Some(selection) = select(&graph, &state, &choice) {
+    if let Some(selection) = select(&graph, &state, &[], &choice) {
         assert!(check((&graph, &state), (&selection.graph, &selection.roots), &choice, 20));
     }
 }
@@ -169,5 +219,5 @@ fn what_the_machine_lacks_is_not_used() {
     let block = tokens(&mut graph, 0);
     let roots = encrypt(&mut graph, &block, 10);
     let choice = Choice::new(meanings(), |name| name == "back_round");
-    assert!(select(&graph, &roots, &choice).is_none());
+    assert!(select(&graph, &roots, &[], &choice).is_none());
 }

@@ -6,9 +6,11 @@
 //! register they come from, and added.
 
 mod glued;
+pub mod linear;
 
 use crate::NotApplicable;
-use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
+use headrace_transform::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
+use linear::{Matrix, Power};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -41,6 +43,8 @@ pub enum Block {
     Words(usize),
     /// What the iteration before left, which needs nothing of the one before it: number in [`Plan::delays`].
     Delay(usize),
+    /// A power of a matrix times what the loop began with: number in [`Plan::powers`].
+    Power(usize),
     /// Bytes of another register.
     Shuffle {
         /// That register.
@@ -111,10 +115,16 @@ pub struct Plan<'a> {
     pub words: Vec<Words>,
     /// What iterations take from the one before, which can be computed ahead.
     pub delays: Vec<Chain>,
+    /// What goes from iteration to iteration by a matrix.
+    pub powers: Vec<Power>,
+    /// Instructions in which what only the next call reads ends, and their registers.
+    pub left: Vec<(NodeId, usize)>,
     /// Whether each register is needed.
     pub live: Vec<bool>,
     /// Carried elements of which the next value can be computed before the iteration before is done.
     ahead: FxHashSet<(ObjectId, usize)>,
+    /// Whether powers are taken instead of chains.
+    with_powers: bool,
     numbers: FxHashMap<Block, usize>,
     of_node: FxHashMap<NodeId, usize>,
     varying: FxHashSet<NodeId>,
@@ -128,6 +138,19 @@ impl<'a> Plan<'a> {
     ///
     /// What cannot be done with registers of 128 bits.
     pub fn new(body: &'a Loop) -> Result<Plan<'a>, NotApplicable> {
+        Plan::with(body, true)
+    }
+
+    /// The same without [`Plan::powers`]: what goes from iteration to iteration is computed one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::new`].
+    pub fn without_powers(body: &'a Loop) -> Result<Plan<'a>, NotApplicable> {
+        Plan::with(body, false)
+    }
+
+    fn with(body: &'a Loop, with_powers: bool) -> Result<Plan<'a>, NotApplicable> {
         let carried: FxHashMap<(ObjectId, usize), usize> =
             body.carried.iter().enumerate().map(|(i, one)| ((one.object, one.index), i)).collect();
         let mut plan = Plan {
@@ -138,8 +161,11 @@ impl<'a> Plan<'a> {
             chains: Vec::new(),
             words: Vec::new(),
             delays: Vec::new(),
+            powers: Vec::new(),
+            left: Vec::new(),
             live: Vec::new(),
             ahead: ahead(body),
+            with_powers,
             numbers: FxHashMap::default(),
             of_node: FxHashMap::default(),
             varying: FxHashSet::default(),
@@ -178,6 +204,8 @@ impl<'a> Plan<'a> {
             }
         }
         plan.find_next()?;
+        plan.find_left()?;
+        plan.find_next()?;
         plan.find_live();
         Ok(plan)
     }
@@ -199,7 +227,8 @@ impl<'a> Plan<'a> {
             | Block::Counter(_)
             | Block::Chain(_)
             | Block::Words(_)
-            | Block::Delay(_) => Vec::new(),
+            | Block::Delay(_)
+            | Block::Power(_) => Vec::new(),
         }
     }
 
@@ -207,6 +236,7 @@ impl<'a> Plan<'a> {
         let mut live = vec![false; self.blocks.len()];
         let ends = self.chains.iter().chain(&self.delays).map(|chain| chain.next);
         let ends = ends.chain(self.words.iter().map(|words| words.next));
+        let ends = ends.chain(self.left.iter().map(|left| left.1));
         let mut open: Vec<usize> = self.outputs.iter().map(|output| output.2).chain(ends).collect();
         while let Some(number) = open.pop() {
             if std::mem::replace(&mut live[number], true) {
@@ -215,6 +245,31 @@ impl<'a> Plan<'a> {
             open.extend(self.operands(number));
         }
         self.live = live;
+    }
+
+    /// Registers for what is not computed in registers to its end: it goes on from what instructions give.
+    fn find_left(&mut self) -> Result<(), NotApplicable> {
+        let delays = |one: &Carried| {
+            self.delays
+                .iter()
+                .any(|delay| delay.object == one.object && (delay.first..delay.first + BYTES).contains(&one.index))
+        };
+        let alone = self.body.carried.iter().filter(|one| one.carry == Carry::Delay && !delays(one));
+        let mut open: Vec<NodeId> = alone.map(|one| one.next).collect();
+        let (mut met, mut found) = (FxHashSet::default(), Vec::new());
+        while let Some(id) = open.pop() {
+            match self.body.graph.op(id) {
+                _ if !met.insert(id) => {}
+                Op::Instruction { .. } => found.push(id),
+                op => open.extend(op.operands()),
+            }
+        }
+        found.sort_unstable();
+        for id in found {
+            let register = self.block(id)?;
+            self.left.push((id, register));
+        }
+        Ok(())
     }
 
     /// What chains hold at the end of an iteration; that may need further chains.
@@ -236,6 +291,8 @@ impl<'a> Plan<'a> {
                 (self.chains.iter().chain(&self.delays))
                     .any(|chain| chain.object == object && (chain.first..chain.first + BYTES).contains(&at))
                     || self.words.iter().any(|words| words.places.contains(&Some((object, at))))
+                    || (self.powers.iter())
+                        .any(|power| power.object == object && (power.first..power.first + BYTES).contains(&at))
             };
             let open =
                 self.body.carried.iter().find(|one| one.carry == Carry::True && !in_chain(one.object, one.index));
@@ -323,7 +380,18 @@ impl<'a> Plan<'a> {
             self.delays.push(Chain { object, first, next });
             return Ok(self.add(Block::Delay(self.delays.len() - 1)));
         }
+        if let Some(known) = self.powers.iter().position(|kept| kept.object == object && kept.first == first) {
+            return Ok(self.add(Block::Power(known)));
+        }
         let known = self.chains.iter().position(|kept| kept.object == object && kept.first == first);
+        if known.is_none() && self.with_powers {
+            let next: Vec<NodeId> =
+                (first..first + BYTES).map(|at| self.body.carried[self.carried[&(object, at)]].next).collect();
+            if let Some(matrix) = Matrix::of(&self.body.graph, (object, first), &next) {
+                self.powers.push(Power { object, first, matrix });
+                return Ok(self.add(Block::Power(self.powers.len() - 1)));
+            }
+        }
         let number = known.unwrap_or_else(|| {
             self.chains.push(Chain { object, first, next: usize::MAX });
             self.chains.len() - 1

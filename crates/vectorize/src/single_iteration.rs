@@ -11,7 +11,8 @@ pub const FEWEST_NODES: usize = 200;
 const BYTES: usize = 16;
 
 /// The same loop of one iteration, in which elements that are only read go on unchanged: then they are words and blocks
-/// as those that iterations hand on are, and what is made of them need not be known before. `None` when there are none.
+/// as those that iterations hand on are, and what is made of them need not be known before. Words that are made of words only
+/// are left for the next call instead, as no iteration follows. `None` when no element is only read.
 pub fn holding(body: &Loop) -> Option<Loop> {
     let mut body = body.clone();
     let known: BTreeSet<(ObjectId, usize)> = body.carried.iter().map(|one| (one.object, one.index)).collect();
@@ -24,6 +25,9 @@ pub fn holding(body: &Loop) -> Option<Loop> {
         let places = if body.graph.width(id) == 8 { at / BYTES * BYTES..(at / BYTES + 1) * BYTES } else { at..at + 1 };
         read.extend(places.filter(|&place| place < length).map(|place| (*object, place)));
     }
+    for at in left(&body) {
+        body.carried[at].carry = Carry::Delay;
+    }
     let before = body.carried.len();
     for &(object, at) in read.difference(&known) {
         let width = body.objects[object.0 as usize].width;
@@ -32,6 +36,46 @@ pub fn holding(body: &Loop) -> Option<Loop> {
         body.carried.push(Carried { object, index: at, next, carry: Carry::True });
     }
     (body.carried.len() > before).then_some(body)
+}
+
+/// Carried words that are made of nothing but words which stay, or which are among them, and that nothing else reads: positions
+/// in the list.
+fn left(body: &Loop) -> BTreeSet<usize> {
+    let is_word = |object: ObjectId| body.objects[object.0 as usize].width != 8;
+    let at: BTreeMap<(ObjectId, usize), usize> =
+        body.carried.iter().enumerate().map(|(at, one)| ((one.object, one.index), at)).collect();
+    let words = body.carried.iter().enumerate().filter(|(_, one)| one.carry == Carry::True && is_word(one.object));
+    let mut left: BTreeSet<usize> = words.map(|(at, _)| at).collect();
+    loop {
+        let fits = |id: NodeId| match body.graph.op(id) {
+            Op::Entry { object, .. } => {
+                let is_left = |place: &(ObjectId, usize)| at.get(place).is_none_or(|at| left.contains(at));
+                is_word(*object) && element(body, id).as_ref().is_some_and(is_left)
+            }
+            Op::Input { .. } | Op::Loaded(_) | Op::Lookup(..) | Op::LookupBytes(..) => false,
+            _ => true,
+        };
+        let others = body.carried.iter().enumerate().filter(|(at, _)| !left.contains(at)).map(|(_, one)| one.next);
+        let others = body.graph.reachable(others.chain(body.outputs.iter().map(|output| output.2)));
+        let read: BTreeSet<(ObjectId, usize)> = others.into_iter().filter_map(|id| element(body, id)).collect();
+        let goes = |&at: &usize| {
+            let one = &body.carried[at];
+            read.contains(&(one.object, one.index)) || !body.graph.reachable([one.next]).into_iter().all(fits)
+        };
+        let more: Vec<usize> = left.iter().copied().filter(|at| goes(at)).collect();
+        if more.is_empty() {
+            return left;
+        }
+        more.iter().for_each(|at| _ = left.remove(at));
+    }
+}
+
+/// The element that a node reads, where its place is known.
+fn element(body: &Loop, id: NodeId) -> Option<(ObjectId, usize)> {
+    match body.graph.op(id) {
+        Op::Entry { object, index } => Some((*object, usize::try_from(body.graph.constant(*index)?).ok()?)),
+        _ => None,
+    }
 }
 
 /// A loop of one iteration in which bytes that are stored side by side leave as tokens of more ports; and the object

@@ -18,6 +18,7 @@
 //! | `loop { object o0 "sum" 8 x 1 persistent … }` | a loop by itself: objects, `values`, tokens, `carried`, `counter`s |
 //! | `block { indexed 1  filled { 1 } … }` | effects by themselves: objects, the first of which are lists, `values`, `effects` |
 //! | `loop 2 { … }` | iterations of a cycle of 2 transitions: `carried` elements, `counter`s, `trips` that bound them, `paths` |
+//! | `reads o3 v5`, `writes o3 v5` | a list that the last port of the loop stands for, from element v5 on |
 
 mod printer;
 mod reader;

@@ -226,9 +226,14 @@ impl Printer {
             let body = &counted.body;
             let mut roots = body.roots();
             roots.extend(body.counters.iter().map(|counter| counter.start));
-            roots.extend(counted.trips.iter().map(Trips::node));
+            roots.extend(counted.before());
             let names = printer.values(&body.graph, roots);
             printer.iteration(body, &names);
+            for (word, windows) in [("reads", &counted.read), ("writes", &counted.written)] {
+                for window in windows {
+                    printer.line(&format!("{word} o{} v{}", window.object.0, names[&window.start]));
+                }
+            }
             printer.trips(&counted.trips, &names);
             if let Some(rounds) = &counted.rounds {
                 printer.paths(rounds);

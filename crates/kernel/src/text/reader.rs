@@ -4,7 +4,7 @@
 
 use crate::automaton::{
     Automaton, Awaited, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Part, Path,
-    Step, Trips, Update,
+    Step, Trips, Update, Window,
 };
 use crate::graph::MAX_BITS;
 use crate::{
@@ -641,11 +641,21 @@ impl Reader {
         self.open()?;
         let values = self.values()?;
         let mut body = self.iteration(&values, objects.to_vec())?;
+        let (read, written) = (self.windows("reads", &values)?, self.windows("writes", &values)?);
         let trips = self.trips(&values)?;
         body.graph = values.graph;
         let rounds = if self.takes("paths") { Some(self.paths()?) } else { None };
         self.close()?;
-        Ok(CountedLoop { body, trips, transitions, rounds })
+        Ok(CountedLoop { body, read, written, trips, transitions, rounds })
+    }
+
+    /// Lists that an iteration reads or writes at places that go on.
+    fn windows(&mut self, word: &str, values: &Values) -> Read<Vec<Window>> {
+        let mut all = Vec::new();
+        while self.takes(word) {
+            all.push(Window { object: self.object()?, start: self.value(values)? });
+        }
+        Ok(all)
     }
 
     /// An iteration, behind its values and up to its counters; its graph is still empty.

@@ -131,6 +131,7 @@ impl Fused<'_> {
     fn possible(&self, plan: &Plan<'_>, bits: u32) -> Result<(), NotApplicable> {
         let lives = |object: ObjectId| self.fields.objects.get(object.0 as usize).is_some_and(Option::is_some);
         let kept = plan.chains.iter().chain(&plan.delays).map(|chain| chain.object);
+        let kept = kept.chain(plan.powers.iter().map(|power| power.object));
         let kept = kept.chain(plan.words.iter().flat_map(|words| words.places.iter().flatten().map(|place| place.0)));
         if !kept.chain(plan.body.carried.iter().map(|one| one.object)).all(lives) {
             return Err(NotApplicable("what goes from iteration to iteration is kept nowhere".into()));
@@ -155,6 +156,12 @@ fn possible(plan: &Plan<'_>, bits: u32) -> Result<(), NotApplicable> {
     let rows = plan.body.consumes.iter().chain(&plan.body.produces).any(|&(n, _)| n > 0 && n != BYTES as u64);
     if bits != 128 && rows {
         return refuse("an iteration has more than a block of tokens");
+    }
+    if !plan.left.is_empty() {
+        return refuse("what instructions give is left for the next call in words");
+    }
+    if !plan.powers.is_empty() && plan.reads_before() {
+        return refuse("what is multiplied goes along with tokens of the iteration before");
     }
     if plan.body.counters.iter().any(|counter| counter.step >> 32 != 0) {
         return refuse("the step of a counter is too large");
@@ -188,15 +195,15 @@ pub(super) struct MorePorts {
     pub stored: Vec<(ObjectId, usize)>,
 }
 
-struct BlockCode<'c, 'a, 'b> {
-    code: KernelCode<'a, 'b>,
+pub(super) struct BlockCode<'c, 'a, 'b> {
+    pub(super) code: KernelCode<'a, 'b>,
     /// It is one iteration, with these ports, and the array that is given.
     more: Option<(MorePorts, Option<VariableId>)>,
-    fused: &'c Fused<'c>,
-    plan: &'a Plan<'a>,
+    pub(super) fused: &'c Fused<'c>,
+    pub(super) plan: &'a Plan<'a>,
     descriptions: &'static [Description],
-    bits: u32,
-    features: BTreeSet<String>,
+    pub(super) bits: u32,
+    pub(super) features: BTreeSet<String>,
     /// Registers of 128 bits that hold values.
     narrow: FxHashMap<NodeId, VariableId>,
     /// What no iteration changes: invariants and orders of bytes, by what they are.
@@ -206,6 +213,8 @@ struct BlockCode<'c, 'a, 'b> {
     chains: Vec<VariableId>,
     words: Vec<VariableId>,
     delays: Vec<VariableId>,
+    /// For each power, the registers of a group.
+    pub(super) powers: Vec<Vec<VariableId>>,
     inputs: Vec<Option<VariableId>>,
     outputs: Vec<Option<VariableId>>,
 }
@@ -242,13 +251,14 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
             chains: Vec::new(),
             words: Vec::new(),
             delays: Vec::new(),
+            powers: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
         }
     }
 
     /// Iterations in a register.
-    fn iterations(&self) -> u32 {
+    pub(super) fn iterations(&self) -> u32 {
         self.bits / 128
     }
 
@@ -278,10 +288,12 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
             (false, 128) => GROUPS,
             (false, _) => WIDE_GROUPS,
         };
+        self.powers_start(groups[0])?;
         for &group in groups {
             let n_done = group * self.iterations();
             let outer = self.code.f.take();
             self.group(group, Tokens::AtCursors)?;
+            self.powers_go_on(group)?;
             let (inputs, outputs) = (self.inputs.clone(), self.outputs.clone());
             self.code.go_on(n, n_done, body, &inputs, &outputs);
             self.count_on(&Expr::u32(n_done));
@@ -292,6 +304,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         if self.iterations() > 1 {
             self.rest(n)?;
         }
+        self.powers_end(&all);
         self.ends(&ends);
         Ok(())
     }
@@ -312,7 +325,10 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         });
         let ends = self.counters(&Expr::u32(1))?;
         self.prepare()?;
+        self.powers_start(1)?;
         self.group(1, Tokens::AtCursors)?;
+        self.powers_go_on(1)?;
+        self.powers_end(&Expr::u32(1));
         for (&cursor, &(tokens, _)) in self.inputs.clone().iter().zip(&body.consumes) {
             if let Some(cursor) = cursor {
                 let next = self.code.f.read(cursor).plus(Expr::u32(tokens as u32));
@@ -504,11 +520,16 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
 
     // --- registers ---
 
-    fn vector(&mut self, statement: VectorStmt) {
+    pub(super) fn vector(&mut self, statement: VectorStmt) {
         self.code.vector(statement);
     }
 
-    fn operation(&mut self, name: &str, to: VariableId, operands: &[VariableId]) -> Result<(), NotApplicable> {
+    pub(super) fn operation(
+        &mut self,
+        name: &str,
+        to: VariableId,
+        operands: &[VariableId],
+    ) -> Result<(), NotApplicable> {
         self.code.of_registers(name, self.bits, to, operands)
     }
 
@@ -531,12 +552,12 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
     }
 
     /// A register of 128 bits in each part of a wide one.
-    fn widened(&mut self, like: &str, narrow: VariableId) -> VariableId {
+    pub(super) fn widened(&mut self, like: &str, narrow: VariableId) -> VariableId {
         self.code.repeated(like, self.bits, narrow)
     }
 
     /// A register with the same sixteen bytes in each part.
-    fn bytes(&mut self, like: &str, bytes: Vec<u8>) -> VariableId {
+    pub(super) fn bytes(&mut self, like: &str, bytes: Vec<u8>) -> VariableId {
         let key = Fixed::Bytes(bytes.clone());
         if let Some(&known) = self.fixed.get(&key) {
             return known;
@@ -557,7 +578,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
     }
 
     /// A register of these words of 64 bits.
-    fn quads(&mut self, like: &str, words: Vec<u64>) -> VariableId {
+    pub(super) fn quads(&mut self, like: &str, words: Vec<u64>) -> VariableId {
         let to = self.code.f.register(like, self.bits);
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).map(u64::from).collect();
         let table = self.code.building.table(like, Type::U8, bytes);
@@ -655,7 +676,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         }
     }
 
-    fn load_block(&mut self, to: VariableId, object: u32, first: usize) {
+    pub(super) fn load_block(&mut self, to: VariableId, object: u32, first: usize) {
         match self.fused.fields.objects.get(object as usize) {
             Some(&Some(field)) => {
                 let place = self.code.field(field);
@@ -684,6 +705,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
                     Block::Chain(k) => Some(self.chains[*k]),
                     Block::Words(k) => Some(self.words[*k]),
                     Block::Delay(k) => Some(self.delays[*k]),
+                    Block::Power(k) => Some(self.powers[*k][turn as usize]),
                     _ => None,
                 };
                 if let Some(known) = known {
@@ -714,7 +736,12 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
                         }
                         self.instruction(*description, self.bits, to, taken)?;
                     }
-                    Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) | Block::Words(_) | Block::Delay(_) => {}
+                    Block::Invariant(_)
+                    | Block::Counter(_)
+                    | Block::Chain(_)
+                    | Block::Words(_)
+                    | Block::Delay(_)
+                    | Block::Power(_) => {}
                 }
                 found.insert((number, turn), to);
             }
@@ -847,7 +874,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         }
     }
 
-    fn store_block(&mut self, from: VariableId, object: u32, first: usize) {
+    pub(super) fn store_block(&mut self, from: VariableId, object: u32, first: usize) {
         if let Some(&Some(field)) = self.fused.fields.objects.get(object as usize) {
             let place = self.code.field(field);
             self.vector(VectorStmt::Store { place, index: Expr::u32(first as u32), from });

@@ -34,6 +34,7 @@ mod layout;
 mod leave;
 mod loops;
 mod ports;
+mod powers;
 mod products;
 mod registers;
 mod residues;

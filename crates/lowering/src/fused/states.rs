@@ -33,7 +33,8 @@ impl Fused<'_> {
         let mut f = FunctionBuilder::new();
         f.record("context", self.fields.context);
         let own = &self.automaton.states[number];
-        for (at, counted) in own.loops.iter().enumerate() {
+        // Lists of the context are no ports of functions here.
+        for (at, counted) in own.loops.iter().enumerate().filter(|(_, counted)| !counted.has_windows()) {
             let run = self.counted(counted, number, &mut f, building, functions);
             self.runs.borrow_mut().push((number, at, run));
         }

@@ -2,6 +2,7 @@
 //! there.
 
 use super::automaton::{Automaton, Holds, Step};
+use super::list_windows::Windows;
 use crate::kernel::{Effect, Graph, NodeId, ObjectId, Op, Transition};
 use headrace_ir::Network;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -57,6 +58,10 @@ pub(super) struct Together {
     pub produced: Vec<u64>,
     pub outputs: Vec<(u32, u64, NodeId)>,
     pub conditions: Vec<(NodeId, bool)>,
+    /// What is stored to lists at places that are not known: the place and the value, in order.
+    pub lists: Vec<(ObjectId, NodeId, NodeId)>,
+    /// Lists that are ports behind those of the network.
+    pub windows: Windows,
 }
 
 impl Together {
@@ -74,6 +79,8 @@ impl Together {
             produced: vec![0; network.outputs.len()],
             outputs: Vec::new(),
             conditions: Vec::new(),
+            lists: Vec::new(),
+            windows: Windows::default(),
         };
         for part in way {
             together.then(graph, part, only, work)?;
@@ -102,6 +109,9 @@ impl Together {
                 }
                 Op::Entry { object, index } => {
                     let index = *memo.get(&index)?;
+                    if self.lists.iter().any(|store| store.0 == object) {
+                        return None;
+                    }
                     match graph.constant(index) {
                         Some(at) => match self.stores.get(&(object, at as usize)) {
                             Some(&stored) => stored,
@@ -159,15 +169,18 @@ impl Together {
                 None => self.conditions.push((condition, holds)),
             }
         }
-        let mut stores = Vec::new();
+        let (mut stores, mut lists) = (Vec::new(), Vec::new());
         for effect in &way.transition.effects {
             match effect {
                 Effect::Store { object, .. } if only.is_some_and(|only| !only.contains(object)) => {}
                 Effect::Output { .. } | Effect::Load { .. } if only.is_some() => {}
                 Effect::Store { object, index, value } => {
-                    let at = graph.constant(*index)?;
                     let value = self.node(graph, *value, memo)?;
-                    stores.push(((*object, at as usize), value));
+                    match graph.constant(*index) {
+                        Some(at) => stores.push(((*object, at as usize), value)),
+                        None if only.is_some() => return None,
+                        None => lists.push((*object, self.node(graph, *index, memo)?, value)),
+                    }
                 }
                 Effect::Output { port, offset, value } => {
                     let value = self.node(graph, *value, memo)?;
@@ -177,6 +190,7 @@ impl Together {
             }
         }
         self.stores.extend(stores);
+        self.lists.extend(lists);
         for (sum, more) in self.consumed.iter_mut().zip(&way.transition.consumes) {
             *sum += more;
         }

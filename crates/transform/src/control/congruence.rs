@@ -19,7 +19,7 @@
 //! Requires: memory that is read in a state was written on every way into it, or holds what it held in the beginning.
 //! Establishes: of elements that are equal when a loop begins its iterations read one. All are still written.
 
-use super::automaton::{Automaton, CountedLoop, Step, Trips};
+use super::automaton::{Automaton, CountedLoop, Step, Window};
 use super::compose_transitions::Element;
 use crate::kernel::{Carry, Effect, Graph, Loop, NodeId, ObjectId, Op, Transition};
 use crate::passes::extract_reductions::extract_reductions;
@@ -158,10 +158,12 @@ fn replaced(counted: &CountedLoop, instead: &FxHashMap<Element, Element>) -> Opt
     if !body.graph.reachable(body.roots()).into_iter().any(is_read) {
         return None;
     }
-    let roots = body.needed().into_iter().chain(counted.trips.iter().map(Trips::node));
+    let roots = body.needed().into_iter().chain(counted.before());
     let (graph, new) = rewritten(&body.graph, roots, instead);
     let trips = counted.trips.iter().map(|trip| trip.clone().with(|node| new[&node])).collect();
-    Some(CountedLoop { body: body.moved(graph, &new)?, trips, ..counted.clone() })
+    let windows = |windows: &[Window]| windows.iter().map(|one| Window { start: new[&one.start], ..*one }).collect();
+    let (read, written) = (windows(&counted.read), windows(&counted.written));
+    Some(CountedLoop { body: body.moved(graph, &new)?, read, written, trips, ..counted.clone() })
 }
 
 /// The element that a node reads, where its place is known.
@@ -533,7 +535,14 @@ mod tests {
             counters: Vec::new(),
             graph,
         };
-        made.states[1].loops.push(CountedLoop { body, trips: Vec::new(), transitions: 1, rounds: None });
+        made.states[1].loops.push(CountedLoop {
+            body,
+            read: Vec::new(),
+            written: Vec::new(),
+            trips: Vec::new(),
+            transitions: 1,
+            rounds: None,
+        });
         made
     }
 

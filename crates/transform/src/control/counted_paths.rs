@@ -9,6 +9,7 @@
 
 use super::automaton::{Automaton, CountedLoop, CountedPath, CountedPaths, LastIteration, Next, Trips, Update};
 use super::compose_transitions::{Element, Together, Way};
+use super::list_windows::Windows;
 use super::loops::{Turn, copied};
 use crate::kernel::{Carry, Effect, Graph, NodeId, Op, Transition};
 use headrace_ir::Network;
@@ -40,12 +41,14 @@ pub(super) fn merged(
 ) -> Option<(CountedLoop, Vec<usize>)> {
     let mut all = vec![Together::of(network, graph, inner, None, work)?];
     all[0].drop_dead(automaton, graph, head);
+    all[0] = all[0].clone().with_windows(graph, &automaton.objects)?;
     let data = needed(graph, &all[0])?;
     let mut control: BTreeSet<Element> = BTreeSet::new();
     let mut taken = Vec::new();
     for (number, other) in others.iter().enumerate() {
         let Some(mut other) = Together::of(network, graph, other, None, work) else { continue };
         other.drop_dead(automaton, graph, head);
+        let Some(other) = other.with_windows(graph, &automaton.objects) else { continue };
         let Some(differing) = differing(&all[0], &other) else { continue };
         all.push(other);
         let more: BTreeSet<Element> = control.union(&differing).copied().collect();
@@ -128,6 +131,7 @@ fn last(
         let mut begun = Together::of(network, graph, &inner[..n], None, work)?;
         let target = inner[n - 1].target;
         begun.drop_dead(automaton, graph, target);
+        let begun = begun.with_windows(graph, &automaton.objects)?;
         let differing = differing(all.first()?, &begun)?;
         let mut with: Vec<Together> = all.to_vec();
         with.push(begun.clone());
@@ -174,7 +178,11 @@ fn differing(one: &Together, other: &Together) -> Option<BTreeSet<Element>> {
         outputs.sort_unstable();
         outputs
     };
-    if one.consumed != other.consumed || one.produced != other.produced || sorted(one) != sorted(other) {
+    if one.windows != other.windows
+        || one.consumed != other.consumed
+        || one.produced != other.produced
+        || sorted(one) != sorted(other)
+    {
         return None;
     }
     let all = one.stores.keys().chain(other.stores.keys());
@@ -227,6 +235,8 @@ fn only(iteration: &Together, control: &BTreeSet<Element>) -> Together {
         produced: vec![0; iteration.produced.len()],
         outputs: Vec::new(),
         conditions: iteration.conditions.clone(),
+        lists: Vec::new(),
+        windows: Windows::default(),
     }
 }
 

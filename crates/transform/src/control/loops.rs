@@ -11,6 +11,7 @@
 use super::automaton::{Automaton, CountedLoop, Trips};
 use super::compose_transitions::{Element, Together, Way, deciding, is_straight, ways};
 use super::counted_paths::merged;
+use super::list_windows::Strided;
 use super::schedule::token_width;
 use crate::kernel::graph::mask;
 use crate::kernel::{Carried, Carry, Counter, Effect, Graph, Loop, NodeId, ObjectId, Op, Transition};
@@ -44,11 +45,12 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
     // Each cycle once, by its smallest state; those that move most first, as long as it is worth while.
     let (mut open, mut idle) = (Vec::new(), Vec::new());
     for first in 0..all.len() {
-        let cycles = cycles(&all, first);
+        let cycles = cycles(&automaton.graph, &all, first);
         open.extend(cycles.moving);
         idle.extend(cycles.idle);
     }
-    open.sort_by_cached_key(|cycle| std::cmp::Reverse(tokens(cycle)));
+    open.sort_by_cached_key(|cycle| std::cmp::Reverse(tokens(&automaton.graph, cycle)));
+    let moved = |cycle: &Cycle| tokens(&automaton.graph, cycle);
     let mut work = 0;
     // Of each cycle where it is cut open, and the loop that it becomes there: where that is best.
     let mut found: Vec<Vec<(usize, CountedLoop)>> = Vec::new();
@@ -78,7 +80,7 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
             let head = cycle[cut].0;
             let through = |other: &Cycle, state: usize| other.iter().position(|(at, _)| *at == state);
             let others: Vec<(usize, Vec<&Way>)> = (0..open.len())
-                .filter(|&other| other != number && tokens(&open[other]) == tokens(cycle))
+                .filter(|&other| other != number && moved(&open[other]) == moved(cycle))
                 .filter_map(|other| through(&open[other], head).map(|cut| (other, turned(&open[other], cut))))
                 .take(CYCLES)
                 .collect();
@@ -160,9 +162,15 @@ fn weight(counted: &CountedLoop) -> (usize, usize, usize) {
 /// States, and the way that leaves each.
 type Cycle<'a> = Vec<(usize, &'a Way<'a>)>;
 
-/// How many tokens a cycle moves.
-fn tokens(cycle: &Cycle) -> u64 {
-    cycle.iter().flat_map(|(_, way)| way.transition.consumes.iter().chain(&way.transition.produces)).sum()
+/// How many tokens a cycle moves, and elements of lists at places that are not known.
+fn tokens(graph: &Graph, cycle: &Cycle) -> u64 {
+    let of = |transition: &Transition| {
+        let unknown =
+            |effect: &&Effect| matches!(effect, Effect::Store { index, .. } if graph.constant(*index).is_none());
+        let stored = transition.effects.iter().filter(unknown).count() as u64;
+        stored + transition.consumes.iter().chain(&transition.produces).sum::<u64>()
+    };
+    cycle.iter().map(|(_, way)| of(way.transition)).sum()
 }
 
 /// Cycles through a state and larger ones.
@@ -173,15 +181,16 @@ struct Cycles<'a> {
     idle: Vec<Cycle<'a>>,
 }
 
-fn cycles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Cycles<'a> {
+fn cycles<'a>(graph: &'a Graph, all: &'a [Vec<Way<'a>>], first: usize) -> Cycles<'a> {
     let found = Cycles::default();
-    let mut walk = Walk { all, first, path: Vec::new(), on_path: FxHashSet::default(), found, steps: 0 };
+    let mut walk = Walk { graph, all, first, path: Vec::new(), on_path: FxHashSet::default(), found, steps: 0 };
     walk.go_on(first, 0);
     walk.found
 }
 
 /// A walk round cycles.
 struct Walk<'a> {
+    graph: &'a Graph,
     all: &'a [Vec<Way<'a>>],
     first: usize,
     path: Cycle<'a>,
@@ -201,7 +210,8 @@ impl Walk<'_> {
         for way in &self.all[at] {
             self.path.push((at, way));
             if way.target == self.first {
-                let found = if tokens(&self.path) > 0 { &mut self.found.moving } else { &mut self.found.idle };
+                let found =
+                    if tokens(self.graph, &self.path) > 0 { &mut self.found.moving } else { &mut self.found.idle };
                 found.push(self.path.clone());
             } else if way.target > self.first && !self.on_path.contains(&way.target) {
                 stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.go_on(way.target, decisions));
@@ -227,6 +237,11 @@ fn closed(
         let mut together = Together::of(network, graph, cycle, only, work)?;
         if let Some(head) = head {
             together.drop_dead(automaton, graph, head);
+            if only.is_none() {
+                together = together.with_windows(graph, &automaton.objects)?;
+            }
+        } else if !together.lists.is_empty() {
+            return None;
         }
         Some((Turn::of(graph, &together)?, together))
     };
@@ -290,7 +305,12 @@ impl Turn {
                 carried[at].carry = Carry::Delay;
             }
         }
-        let trips = trips(graph, together, &carried, &counters, &changing)?;
+        let mut trips = trips(graph, together, &carried, &counters, &changing)?;
+        for trip in together.windows.all().map(Strided::trips) {
+            if !trips.contains(&trip) {
+                trips.push(trip);
+            }
+        }
         Some(Turn { carried, counters, trips })
     }
 
@@ -308,20 +328,25 @@ impl Turn {
         roots.extend(carried.iter().map(|carried| carried.next));
         roots.extend(counters.iter().map(|counter| counter.start));
         roots.extend(trips.iter().map(Trips::node));
+        roots.extend(together.windows.all().map(|window| window.start));
         let (own, memo) = copied(graph, roots);
         let of = |id: NodeId| memo[&id];
         let width = |ty| token_width(ty).unwrap_or(1);
+        let consumes = together.consumed.iter().zip(&network.inputs).map(|(&n, port)| (n, width(port.ty)));
+        let produces = together.produced.iter().zip(&network.outputs).map(|(&n, port)| (n, width(port.ty)));
+        let (read, written) = together.windows.of_loop(of);
+        let tokens = |window: &Strided| (window.n, window.width);
         let body = Loop {
             objects: automaton.objects.clone(),
-            consumes: together.consumed.iter().zip(&network.inputs).map(|(&n, port)| (n, width(port.ty))).collect(),
-            produces: together.produced.iter().zip(&network.outputs).map(|(&n, port)| (n, width(port.ty))).collect(),
+            consumes: consumes.chain(together.windows.read.iter().map(tokens)).collect(),
+            produces: produces.chain(together.windows.written.iter().map(tokens)).collect(),
             outputs: together.outputs.iter().map(|&(port, offset, value)| (port, offset, of(value))).collect(),
             carried: carried.into_iter().map(|one| Carried { next: of(one.next), ..one }).collect(),
             counters: counters.into_iter().map(|counter| Counter { start: of(counter.start), ..counter }).collect(),
             graph: own,
         };
         let trips = trips.into_iter().map(|trip| trip.with(of)).collect();
-        CountedLoop { body, trips, transitions, rounds: None }
+        CountedLoop { body, read, written, trips, transitions, rounds: None }
     }
 }
 

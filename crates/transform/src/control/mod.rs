@@ -24,6 +24,7 @@
 //! | `state_identity`, `liveness` | what tells one state from another |
 //! | `control_slice` | what samples have to compute |
 //! | `loops`, `compose_transitions`, `counted_paths` | cycles of transitions as loops |
+//! | `list_windows` | lists that loops go through, as ports |
 //! | `action` | what one firing of one action does, by itself |
 //! | `hindrances` | why states have no loops |
 //! | `congruence` | elements that are equal whenever a loop begins |
@@ -45,6 +46,7 @@ mod facts;
 mod follow_samples;
 mod hindrances;
 mod indexed_update_loops;
+mod list_windows;
 mod liveness;
 mod loops;
 mod numbers;
@@ -65,7 +67,7 @@ pub use code_size::Brevity;
 pub use explore::{Limits, Sample, Unrolling, automaton_of};
 pub use headrace_kernel::automaton::{
     Automaton, Awaited, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Part, Step,
-    Trips, Update,
+    Trips, Update, Window,
 };
 pub use hindrances::{Hindrance, hindrances};
 pub use indexed_update_loops::{Repeated, repeated, together};

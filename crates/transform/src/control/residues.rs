@@ -260,7 +260,7 @@ impl Tried<'_> {
         let (own, others): (Vec<_>, Vec<_>) = body.carried.iter().partition(|one| one.object == self.candidate.object);
         let values = body.outputs.iter().map(|output| output.2).chain(others.iter().map(|one| one.next));
         let values = values.chain(body.counters.iter().map(|counter| counter.start));
-        let values = values.chain(counted.trips.iter().map(super::automaton::Trips::node));
+        let values = values.chain(counted.before());
         let equal = values.filter(depends).collect();
         let written = own.iter().map(|one| (one.index, one.next)).collect();
         self.sees_residues(&body.graph, &dependence, &Reader { equal, written })?;

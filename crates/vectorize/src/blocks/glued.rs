@@ -179,7 +179,7 @@ impl Plan<'_> {
             Block::Invariant(_) => 0,
             Block::Load { .. } | Block::Counter(_) => 1,
             Block::Shuffle { from, .. } => self.lateness(from),
-            Block::Delay(_) => 2,
+            Block::Delay(_) | Block::Power(_) => 2,
             Block::Chain(_) | Block::Words(_) => 4,
             _ => 3,
         }

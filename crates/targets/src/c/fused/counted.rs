@@ -6,7 +6,7 @@ use super::states::Place;
 use super::template::Template;
 use super::{Writer, local_name, memoized_powers};
 use crate::c::kernel::{element_type, statements};
-use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips};
+use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips, Window};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
 use std::collections::BTreeSet;
@@ -38,16 +38,17 @@ impl Writer<'_> {
     pub(super) fn counted(&self, counted: &CountedLoop, number: usize, state: usize, many: Option<usize>) -> Template {
         let prefix = self.prefix;
         let tokens = |ports: &[(u64, u32)]| ports.iter().map(|port| port.0).collect::<Vec<u64>>();
-        let Room { mut text, arguments, takes } =
+        let Room { mut text, mut arguments, takes } =
             self.room(&tokens(&counted.body.consumes), &tokens(&counted.body.produces));
+        if counted.has_windows() {
+            arguments = self.with_windows(counted, number, &arguments, &mut text);
+        }
         let last = counted.rounds.as_ref().and_then(|rounds| rounds.last.as_ref());
+        let tables = format!("{prefix}_loop_{number}_table");
+        text.push_str(&self.bounds(&counted.body.graph, tables, &counted.trips));
         let fewest = match &counted.rounds {
-            None => {
-                let tables = format!("{prefix}_loop_{number}_table");
-                text.push_str(&self.bounds(&counted.body.graph, tables, &counted.trips));
-                // A product by a power that is kept is as fast in a loop as without.
-                usize::from(!memoized_powers::multiplies(self.automaton, &counted.body))
-            }
+            // A product by a power that is kept is as fast in a loop as without.
+            None => usize::from(!memoized_powers::multiplies(self.automaton, &counted.body)),
             // What rounds count has gone on by then.
             Some(rounds) => {
                 text.push_str(&self.rounds(rounds));
@@ -84,6 +85,30 @@ impl Writer<'_> {
         }
         text.push_str("\n            }\n        }\n");
         text
+    }
+
+    /// Has pointers to the lists that a loop goes through as ports, and gives its arguments with them: behind `arguments`,
+    /// which are the context and the ports of the network, inputs first.
+    fn with_windows(&self, counted: &CountedLoop, number: usize, arguments: &str, text: &mut String) -> String {
+        let tables = format!("{}_loop_{number}_table", self.prefix);
+        let counting = Counting { writer: self, graph: &counted.body.graph, tables, local: &[] };
+        let mut pointer = |at: usize, window: &Window, quality: &str| {
+            let object = self.automaton.object(window.object);
+            let ty = super::object_type(object);
+            text.push_str(&counting.value(window.start, "bound"));
+            let _ = writeln!(text, "            {quality}{ty} *const window{at}_ = s->{} + bound;", object.name);
+            format!(", window{at}_")
+        };
+        let n_read = counted.read.len();
+        let read: String = counted.read.iter().enumerate().map(|(at, one)| pointer(at, one, "const ")).collect();
+        let written: String =
+            counted.written.iter().enumerate().map(|(at, one)| pointer(n_read + at, one, "")).collect();
+        // Outputs of the network have names of their own.
+        let n_outputs = counted.body.produces.iter().take(counted.n_outputs()).filter(|port| port.0 > 0).count();
+        let mut all: Vec<&str> = arguments.split(", ").collect();
+        let outputs = all.split_off(all.len() - n_outputs);
+        let outputs: String = outputs.into_iter().map(|output| format!(", {output}")).collect();
+        all.join(", ") + &read + &outputs + &written
     }
 
     /// Counts the iterations that tokens, room and the run allow, where one takes and makes so many tokens of each

@@ -14,6 +14,7 @@ use crate::c::kernel::{
     self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, Needs, ON_TRIAL, Renamed, Shared, Strategy,
     Support, TabulatedFunction, Trials, machine, trial, trial_of_many,
 };
+use headrace_transform::control::CountedLoop;
 use headrace_transform::kernel::{Loop, Object, ObjectId};
 use headrace_transform::passes::canonical_form::Canonical;
 use headrace_transform::passes::distribute_recurrence::{self, SplitLoop, distribute_recurrence};
@@ -390,8 +391,10 @@ fn tune(trials: &dyn Trials, body: &Loop, variants: &mut [Variant], plain: &mut 
 impl Writer<'_> {
     /// What is printed for the loops.
     pub(super) fn loops(&self) -> Loops<'_> {
-        let bodies: Vec<&Loop> =
-            self.automaton.states.iter().flat_map(|state| &state.loops).map(|counted| &counted.body).collect();
+        let all = || self.automaton.states.iter().flat_map(|state| &state.loops);
+        let bodies: Vec<&Loop> = all().map(|counted| &counted.body).collect();
+        // Those that work on lists of the context beside their ports.
+        let apart: Vec<bool> = all().map(CountedLoop::has_windows).collect();
         let Units { units, same } = self.units(&bodies);
         let mut many = ManyLoops { loops: Vec::new(), of_loop: vec![None; bodies.len()] };
         let mut printed = Vec::new();
@@ -400,7 +403,8 @@ impl Writer<'_> {
             let variants = self.variants(&unit, is_tuned);
             let cycles = variants.iter().map(|variant| variant.function.cycles).fold(f64::INFINITY, f64::min);
             let short = unit.body.graph.len() <= MOST_NODES;
-            let ways = match self.many && is_tuned && short {
+            let has_ports_only = unit.members.iter().all(|&number| !apart[number]);
+            let ways = match self.many && is_tuned && short && has_ports_only {
                 true => self.many_ways(&unit, cycles),
                 false => ManyWays { ways: Vec::new(), alone: cycles },
             };

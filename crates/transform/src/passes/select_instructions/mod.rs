@@ -33,11 +33,14 @@ use crate::kernel::{Evidence, Graph, Loop, NodeId, ObjectId, Op};
 use crate::passes::linear::Forms;
 use crate::passes::linear::spaces::Spaces;
 use crate::passes::pass::{Form, Parts, Pass, Property, boxed};
-use layers::{Layer, Layers, Use};
+use layers::{Layer, Layers, There, Use};
 use meaning::{Matrix, Shape};
 use positions::{Constraint, Puzzle};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Elements that stand in a register.
+const BLOCK: u64 = 16;
 
 /// The pass.
 pub const PASS: Pass = Pass {
@@ -116,14 +119,11 @@ struct Placed<'a> {
 
 /// Puts instructions in the place of what they mean, for all that the roots need; `None` where none was found. Roots
 /// come in the order in which they matter: where a value is needed in two ways, the first is the one that the
-/// instruction gives.
-pub fn select(graph: &Graph, roots: &[NodeId], choice: &Choice) -> Option<Selection> {
+/// instruction gives. `beside` has roots that stand beside each other in a block.
+pub fn select(graph: &Graph, roots: &[NodeId], beside: &[Vec<NodeId>], choice: &Choice) -> Option<Selection> {
     let mut spaces = choice.spaces.clone();
     let forms = Forms::new(graph, roots.iter().copied(), &mut spaces);
-    let known = |space: usize| {
-        choice.shapes.iter().any(|shape| matches!(shape, Shape::Layer { space: own, .. } if *own == space))
-    };
-    let layers = Layers::new(graph, roots, &forms, known);
+    let layers = Layers::new(graph, roots, &forms, &There::of(&choice.shapes), beside);
     let mut placed: Vec<Option<Placed>> =
         layers.layers.iter().map(|layer| place(layer, &layers, &forms, choice)).collect();
     let lanes = loop {
@@ -254,7 +254,7 @@ fn found_in_loop(body: &Loop, others: &[NodeId], choice: &Choice) -> Option<Sele
     let outputs = body.outputs.iter().map(|output| output.2);
     let counters = body.counters.iter().map(|counter| counter.start);
     let roots: Vec<NodeId> = carried.chain(outputs).chain(counters).chain(others.iter().copied()).collect();
-    let Some(selection) = select(&body.graph, &roots, choice) else {
+    let Some(selection) = select(&body.graph, &roots, &blocks(body), choice) else {
         let name = |description: u32| choice.meanings[description as usize].name.clone();
         return words::select(body, others, &choice.patterns, name);
     };
@@ -274,6 +274,17 @@ fn found_in_loop(body: &Loop, others: &[NodeId], choice: &Choice) -> Option<Sele
     }
     let (others, evidence) = (others.to_vec(), agreement::of_layers());
     Some(SelectedLoop { body: new, others, instructions: selection.instructions, evidence })
+}
+
+/// What is carried and what comes out, sixteen neighbouring elements and tokens each.
+fn blocks(body: &Loop) -> Vec<Vec<NodeId>> {
+    let mut blocks: BTreeMap<(bool, u32, u64), Vec<NodeId>> = BTreeMap::new();
+    let carried = body.carried.iter().map(|one| ((true, one.object.0, one.index as u64 / BLOCK), one.next));
+    let outputs = body.outputs.iter().map(|&(port, offset, value)| ((false, port, offset / BLOCK), value));
+    for (block, value) in carried.chain(outputs) {
+        blocks.entry(block).or_default().push(value);
+    }
+    blocks.into_values().collect()
 }
 
 struct Drawn<'a> {

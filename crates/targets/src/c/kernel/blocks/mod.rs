@@ -13,6 +13,7 @@ mod epilogue;
 mod hoisted_registers;
 mod invariants;
 mod multi_buffer;
+mod powers;
 mod previous_iteration;
 mod support;
 
@@ -181,6 +182,9 @@ fn print(
     if plan.is_chained() && bits != 128 {
         return Err(NotApplicable("iterations need each other".into()));
     }
+    if !plan.powers.is_empty() && plan.reads_before() {
+        return Err(NotApplicable("what is multiplied goes along with tokens of the iteration before".into()));
+    }
     if plan.blocks.iter().any(|block| matches!(block, Block::Counter(n) if body.counters[*n].step >> 56 != 0)) {
         return Err(NotApplicable("the step of a counter is too large".into()));
     }
@@ -211,13 +215,14 @@ fn cycles(plan: &Plan, bits: u32) -> f64 {
     let live = plan.blocks.iter().zip(&plan.live).filter(|(_, live)| **live).map(|(block, _)| block);
     let work: f64 = live
         .map(|block| match block {
-            Block::Invariant(_) | Block::Chain(_) | Block::Words(_) => 0.0,
+            Block::Invariant(_) | Block::Chain(_) | Block::Words(_) | Block::Power(_) => 0.0,
             Block::Instruction { .. } if plan.is_chained() => costs.blocks.instruction_latency.value,
             _ if plan.is_chained() => costs.blocks.latency.value,
             _ => costs.blocks.cycles.value,
         })
         .sum();
-    if plan.is_chained() { work } else { work / costs.blocks_at_once(bits) }
+    let powers: f64 = powers::work(plan, bits, 1).into_iter().map(|(_, n)| n * costs.blocks.cycles.value).sum();
+    if plan.is_chained() { work + powers } else { (work + powers) / costs.blocks_at_once(bits) }
 }
 
 fn base_features(bits: u32) -> BTreeSet<String> {
@@ -285,6 +290,11 @@ impl<'a> Printer<'a> {
         live.any(|(block, _)| matches!(block, Block::Instruction { description, .. } if is_legacy(*description)))
     }
 
+    /// Whether somebody asks in which part of its register the last iteration stands.
+    fn counts_last(&self) -> bool {
+        !self.plan.delays.is_empty() || !self.plan.left.is_empty() && self.iterations() > 1
+    }
+
     /// What an iteration begins with once its tokens are there.
     fn cleared(&self) -> &'static str {
         if self.has_legacy() { "      HR_CLEAR_UPPER();\n" } else { "" }
@@ -304,7 +314,7 @@ impl<'a> Printer<'a> {
         for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
             let name = |description: u32| self.descriptions.get(description as usize).map(|one| one.name.as_str());
             let kinds = match block {
-                Block::Invariant(_) | Block::Chain(_) | Block::Words(_) | Block::Delay(_) => continue,
+                Block::Invariant(_) | Block::Chain(_) | Block::Words(_) | Block::Delay(_) | Block::Power(_) => continue,
                 Block::Load { .. } => vec![(work::LOAD, 1.0 + apart), (work::PERMUTE, apart)],
                 Block::Counter(_) => vec![(work::ADD, 1.0), (work::SHUFFLE, 1.0)],
                 Block::Shuffle { .. } => vec![(work::SHUFFLE, 1.0)],
@@ -318,6 +328,7 @@ impl<'a> Printer<'a> {
         }
         let all = lanes::registers_of(self.bits);
         let mut work = trace.work(all, work::usual_weight);
+        powers::work(plan, self.bits, registers).into_iter().for_each(|(kind, n)| work.add(kind, n));
         let stored = (plan.outputs.len() * registers) as f64;
         work.add(work::STORE, stored * (1.0 + apart));
         work.add(work::PERMUTE, stored * apart);
@@ -330,7 +341,9 @@ impl<'a> Printer<'a> {
     fn support(&self) -> Vec<Support> {
         let clear_upper = self.has_legacy().then(|| CLEAR_UPPER.to_owned());
         let tied = self.beside.map(|_| TIED.to_owned());
-        [support(self.bits)].into_iter().chain(clear_upper).chain(tied).map(Support::of_all).collect()
+        let powers = (!self.plan.powers.is_empty()).then(|| powers::support(self.bits));
+        let own = [support(self.bits)].into_iter();
+        own.chain(clear_upper).chain(tied).chain(powers).map(Support::of_all).collect()
     }
 
     /// Registers that keep the machine busy while each waits for its result. More would not make it faster: they fill
@@ -374,6 +387,7 @@ impl<'a> Printer<'a> {
         }
         let mut once = String::new();
         self.once(&mut once)?;
+        self.powers_start(&mut once);
         let mut text = String::new();
         let _ = write!(text, "{}static void {}({} *s", self.attribute(), self.names.function, self.names.state);
         if !self.held.is_empty() {
@@ -433,8 +447,11 @@ impl<'a> Printer<'a> {
             let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
             let _ = writeln!(text, "  HR_V{bits} ahead{k}_ = HR_ALL{bits}(&{element});");
         }
-        if !self.plan.delays.is_empty() {
+        if self.counts_last() {
             text.push_str("  size_t last_ = 0;\n");
+        }
+        for k in 0..self.plan.left.len() {
+            let _ = writeln!(text, "  uint8_t left{k}_[{}] = {{0}};", bits / 8);
         }
         text.push_str(&counted_at_once(body, self.names.names));
         if body.carried.iter().any(|one| one.carry == Carry::Delay) {
@@ -575,7 +592,11 @@ impl<'a> Printer<'a> {
         for (k, delay) in self.plan.delays.iter().enumerate() {
             let _ = writeln!(text, "      ahead{k}_ = {};", self.register(delay.next, group - 1));
         }
-        if !self.plan.delays.is_empty() {
+        self.powers_go_on(group, &mut text);
+        for (k, &(_, register)) in self.plan.left.iter().enumerate() {
+            let _ = writeln!(text, "      HR_STORE{}(left{k}_, {});", self.bits, self.register(register, group - 1));
+        }
+        if self.counts_last() {
             let _ = writeln!(text, "      last_ = (n_ - 1) % {};", self.iterations());
         }
         if padded {
@@ -661,6 +682,7 @@ impl<'a> Printer<'a> {
             Block::Words(k) if self.many => format!("words{k}_{turn}"),
             Block::Words(k) => format!("words{k}_"),
             Block::Delay(k) => format!("delayed{k}_{turn}"),
+            Block::Power(k) => format!("power{k}_{turn}"),
             _ => format!("r{number}_{turn}"),
         }
     }
@@ -679,7 +701,9 @@ impl<'a> Printer<'a> {
             for turn in 0..group {
                 let r = |other: usize| self.register(other, turn);
                 let value = match block {
-                    Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) | Block::Words(_) => continue,
+                    Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) | Block::Words(_) | Block::Power(_) => {
+                        continue;
+                    }
                     Block::Delay(k) => {
                         let next = plan.delays[*k].next;
                         let before = match turn {

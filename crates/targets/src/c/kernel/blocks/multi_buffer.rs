@@ -25,7 +25,7 @@ pub(in crate::c::kernel) fn many_blocks(
     registers: usize,
     names: &LoopNames,
 ) -> Result<Many, NotApplicable> {
-    let plan = Plan::new(body)?;
+    let plan = Plan::without_powers(body)?;
     let mut printer = Printer::new(&plan, descriptions, bits, names);
     let counted = (0..body.counters.len()).any(|counter| printer.counted(counter));
     if !plan.is_chained() || counted || !plan.delays.is_empty() {
@@ -78,7 +78,7 @@ fn cycles(plan: &Plan, descriptions: &[Description], bits: u32, registers: usize
     let mut ready = vec![0.0_f64; plan.blocks.len()];
     for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
         let (latency, cycles) = match block {
-            Block::Invariant(_) | Block::Chain(_) | Block::Words(_) => (0.0, 0.0),
+            Block::Invariant(_) | Block::Chain(_) | Block::Words(_) | Block::Power(_) => (0.0, 0.0),
             Block::Instruction { description, .. } => {
                 let name = descriptions.get(*description as usize).map(|description| description.name.as_str());
                 let known = name.and_then(|name| costs.instruction(name));

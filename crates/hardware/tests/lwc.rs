@@ -125,7 +125,7 @@ fn ascon_takes_its_eight_rounds() {
 /// Messages in both directions, with empty strings and ends that are no block.
 fn in_both_directions(nonce: u32) -> Vec<Vec<u32>> {
     let mut pdi = vec![0x7000_0000];
-    for (number, bytes) in [0, 1, 3, 4, 15, 16, 17, 31, 32, 39, 48].into_iter().enumerate() {
+    for (number, bytes) in [0, 1, 4, 15, 16, 17, 39].into_iter().enumerate() {
         for instruction in [2, 3] {
             let ad = [0, 16, 5, 33, 32, 1][(number + instruction as usize) % 6];
             let (text, flags) = if instruction == 2 { (4, 7) } else { (5, 6) };

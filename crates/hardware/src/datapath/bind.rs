@@ -233,10 +233,8 @@ impl<'a> Pairs<'a> {
         match (p, q) {
             (Source::But(p, _), q) => self.follow((x, p), (y, q), next),
             (p, Source::But(q, _)) => self.follow((x, p), (y, q), next),
-            (Source::Value(one, d), Source::Value(other, e)) => {
-                if self.stage(x, (*one, *d), y, (*other, *e)) {
-                    next.push((*one, *other));
-                }
+            (Source::Value(one, d), Source::Value(other, e)) if self.stage(x, (*one, *d), y, (*other, *e)) => {
+                next.push((*one, *other));
             }
             (Source::Wire(one, p), Source::Wire(other, q)) if p.len() == q.len() && self.are_alike(*one, *other) => {
                 p.iter().zip(q).for_each(|(p, q)| self.follow((x, p), (y, q), next));
@@ -337,11 +335,10 @@ impl Plan {
         fn of_value(plan: &Plan, graph: &Graph, id: NodeId, time: u32, found: &mut Vec<usize>) {
             match plan.place.get(&id) {
                 _ if is_source(graph, id) => {}
-                Some(Place::Instance(class, index)) => {
-                    if plan.classes[*class].time + *index as u32 == time {
-                        found.push(*class);
-                    }
+                Some(Place::Instance(class, index)) if plan.classes[*class].time + *index as u32 == time => {
+                    found.push(*class);
                 }
+                Some(Place::Instance(..)) => {}
                 Some(Place::Single(there)) if *there != time => {}
                 Some(Place::Single(_)) => {
                     graph.op(id).operands().into_iter().for_each(|id| of_value(plan, graph, id, time, found));

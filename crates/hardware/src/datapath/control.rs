@@ -400,18 +400,21 @@ impl<'a> Control<'a> {
         let free = if self.stages.is_empty() { idle.clone().or(any_done.clone()) } else { stalled.clone().inverted() };
         let lates = self.datapaths(&done, &stalls);
         let leaves = self.all_leaves();
+        let under_way = self.under_way(&leaves);
         let mut fires = Vec::new();
         for leaf in &leaves {
+            let may_run = &under_way[leaf.state];
             let mut condition = leaf.condition.clone();
             let task = &self.region.tasks[leaf.task];
             let is_long = self.plans[leaf.task].last > 0;
             let gives = task.produces.iter().any(|n| *n > 0);
-            if is_long {
+            if is_long && !may_run.is_empty() {
                 condition = condition.and(free.clone());
-            } else if gives {
-                condition = condition.and(idle.clone()).and(self.room(task));
+            } else if !is_long && gives {
+                let idle = if may_run.is_empty() { Expr::bit(true) } else { idle.clone() };
+                condition = condition.and(idle).and(self.room(task));
             }
-            for &other in &long {
+            for &other in may_run {
                 let begun = leaf.beside.iter().chain([&leaf.task]);
                 let way = begun.map(|&task| self.way_of(task, &leaf.reads, &lates[other])).max();
                 let over = match way {
@@ -447,6 +450,32 @@ impl<'a> Control<'a> {
             let moved = Expr::select(stalled.clone(), self.get(stage), before);
             self.b.m.assign(next, moved);
             before = self.get(stage);
+        }
+    }
+
+    /// For each state the tasks that take cycles which may be under way in it. One that begins waits for those before it, and so does
+    /// one of a cycle that puts something out.
+    fn under_way(&self, leaves: &[Leaf]) -> Vec<BTreeSet<usize>> {
+        let is_long = |task: usize| self.plans[task].last > 0;
+        let n = self.region.states.len();
+        if !self.stages.is_empty() {
+            return vec![(0..self.plans.len()).filter(|&task| is_long(task)).collect(); n];
+        }
+        let mut found = vec![BTreeSet::new(); n];
+        loop {
+            let before: usize = found.iter().map(BTreeSet::len).sum();
+            for leaf in leaves {
+                let gives = self.region.tasks[leaf.task].produces.iter().any(|n| *n > 0);
+                let more = match (is_long(leaf.task), gives) {
+                    (true, _) => BTreeSet::from([leaf.task]),
+                    (false, true) => BTreeSet::new(),
+                    (false, false) => found[leaf.state].clone(),
+                };
+                found[leaf.target].extend(more);
+            }
+            if found.iter().map(BTreeSet::len).sum::<usize>() == before {
+                return found;
+            }
         }
     }
 

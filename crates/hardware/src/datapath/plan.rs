@@ -354,7 +354,7 @@ impl Plan {
         loop {
             let mut votes: Votes = BTreeMap::new();
             for class in 0..self.classes.len() {
-                let doubtful = self.doubtful(graph, class);
+                let doubtful = if in_steps { self.still_doubtful(graph, class) } else { self.doubtful(graph, class) };
                 let operands = &self.classes[class].operands;
                 operands.iter().for_each(|source| Self::begin(source, &outside, &doubtful, &mut votes));
             }
@@ -385,22 +385,32 @@ impl Plan {
         }
     }
 
-    /// Iterations in which both operands of an operation that commutes are exceptions, and neither is what its rule says as far as
-    /// that is known: which is which is not known then.
-    fn doubtful(&self, graph: &mut Graph, class: usize) -> FxHashSet<usize> {
-        let class = &self.classes[class];
-        let [Source::But(rule_a, others_a), Source::But(rule_b, others_b)] = class.operands.as_slice() else {
-            return FxHashSet::default();
+    /// Iterations in which both operands of an operation that commutes are exceptions: which is which is not known.
+    fn doubtful(&self, graph: &Graph, class: usize) -> FxHashSet<usize> {
+        let indices = |source: &Source| -> FxHashSet<usize> {
+            match source {
+                Source::But(_, others) => others.iter().map(|(index, _)| *index).collect(),
+                _ => FxHashSet::default(),
+            }
         };
-        if !graph.op(class.nodes[0]).commutes() {
-            return FxHashSet::default();
+        let class = &self.classes[class];
+        match class.operands.as_slice() {
+            [a, b] if graph.op(class.nodes[0]).commutes() => indices(a).intersection(&indices(b)).copied().collect(),
+            _ => FxHashSet::default(),
         }
-        let mut found = FxHashSet::default();
-        for &(index, a) in others_a {
-            let Some(&(_, b)) = others_b.iter().find(|(other, _)| *other == index) else { continue };
-            let agrees = self.by_rule(graph, rule_a, index) == Some(a) || self.by_rule(graph, rule_b, index) == Some(b);
-            if !agrees {
-                found.insert(index);
+    }
+
+    /// The same without those in which an operand is what its rule says, as far as that is known.
+    fn still_doubtful(&self, graph: &mut Graph, class: usize) -> FxHashSet<usize> {
+        let mut found = self.doubtful(graph, class);
+        if let [Source::But(rule_a, others_a), Source::But(rule_b, others_b)] = self.classes[class].operands.as_slice()
+        {
+            for (rule, others) in [(rule_a, others_a), (rule_b, others_b)] {
+                for &(index, id) in others {
+                    if self.by_rule(graph, rule, index) == Some(id) {
+                        found.remove(&index);
+                    }
+                }
             }
         }
         found

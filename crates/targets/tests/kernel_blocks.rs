@@ -314,26 +314,6 @@ fn masks_that_are_multiplied_are_there_for_a_group() {
     same("moved", &multiplied(true), true);
 }
 
-/// What the last iteration leaves is made of the bits of its block, and no block itself.
-fn left_in_bits() -> Loop {
-    let mut graph = Graph::new();
-    let block = tokens(&mut graph, 0);
-    let stream = encrypt(&mut graph, &block, 10);
-    let highest_first: Vec<NodeId> = stream.iter().rev().copied().collect();
-    let whole = graph.concat(&highest_first);
-    let three = graph.number(3, 128);
-    let times = graph.product(whole, three);
-    let next: Vec<NodeId> = (0..16).map(|at| graph.extract(times, 8 * at, 8)).collect();
-    let mut body = new_loop(graph, 1, &stream, false);
-    carry(&mut body, &next, |_| Carry::Delay);
-    body
-}
-
-#[test]
-fn what_the_last_iteration_leaves_is_no_block() {
-    same("left in bits", &left_in_bits(), true);
-}
-
 #[test]
 fn what_needs_the_pass_before_goes_one_by_one() {
     let descriptions = descriptions().expect("all are usable");

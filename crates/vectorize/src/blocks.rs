@@ -9,7 +9,7 @@ mod glued;
 pub mod linear;
 
 use crate::NotApplicable;
-use headrace_transform::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
+use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use linear::{Matrix, Power};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -117,8 +117,6 @@ pub struct Plan<'a> {
     pub delays: Vec<Chain>,
     /// What goes from iteration to iteration by a matrix.
     pub powers: Vec<Power>,
-    /// Instructions in which what only the next call reads ends, and their registers.
-    pub left: Vec<(NodeId, usize)>,
     /// Whether each register is needed.
     pub live: Vec<bool>,
     /// Carried elements of which the next value can be computed before the iteration before is done.
@@ -162,7 +160,6 @@ impl<'a> Plan<'a> {
             words: Vec::new(),
             delays: Vec::new(),
             powers: Vec::new(),
-            left: Vec::new(),
             live: Vec::new(),
             ahead: ahead(body),
             with_powers,
@@ -204,8 +201,6 @@ impl<'a> Plan<'a> {
             }
         }
         plan.find_next()?;
-        plan.find_left()?;
-        plan.find_next()?;
         plan.find_live();
         Ok(plan)
     }
@@ -236,7 +231,6 @@ impl<'a> Plan<'a> {
         let mut live = vec![false; self.blocks.len()];
         let ends = self.chains.iter().chain(&self.delays).map(|chain| chain.next);
         let ends = ends.chain(self.words.iter().map(|words| words.next));
-        let ends = ends.chain(self.left.iter().map(|left| left.1));
         let mut open: Vec<usize> = self.outputs.iter().map(|output| output.2).chain(ends).collect();
         while let Some(number) = open.pop() {
             if std::mem::replace(&mut live[number], true) {
@@ -245,31 +239,6 @@ impl<'a> Plan<'a> {
             open.extend(self.operands(number));
         }
         self.live = live;
-    }
-
-    /// Registers for what is not computed in registers to its end: it goes on from what instructions give.
-    fn find_left(&mut self) -> Result<(), NotApplicable> {
-        let delays = |one: &Carried| {
-            self.delays
-                .iter()
-                .any(|delay| delay.object == one.object && (delay.first..delay.first + BYTES).contains(&one.index))
-        };
-        let alone = self.body.carried.iter().filter(|one| one.carry == Carry::Delay && !delays(one));
-        let mut open: Vec<NodeId> = alone.map(|one| one.next).collect();
-        let (mut met, mut found) = (FxHashSet::default(), Vec::new());
-        while let Some(id) = open.pop() {
-            match self.body.graph.op(id) {
-                _ if !met.insert(id) => {}
-                Op::Instruction { .. } => found.push(id),
-                op => open.extend(op.operands()),
-            }
-        }
-        found.sort_unstable();
-        for id in found {
-            let register = self.block(id)?;
-            self.left.push((id, register));
-        }
-        Ok(())
     }
 
     /// What chains hold at the end of an iteration; that may need further chains.

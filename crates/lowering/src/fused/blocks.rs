@@ -157,9 +157,6 @@ fn possible(plan: &Plan<'_>, bits: u32) -> Result<(), NotApplicable> {
     if bits != 128 && rows {
         return refuse("an iteration has more than a block of tokens");
     }
-    if !plan.left.is_empty() {
-        return refuse("what instructions give is left for the next call in words");
-    }
     if !plan.powers.is_empty() && plan.reads_before() {
         return refuse("what is multiplied goes along with tokens of the iteration before");
     }

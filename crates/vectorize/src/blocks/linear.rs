@@ -119,7 +119,9 @@ impl Matrix {
             }
         }
         let matrix = Matrix { rows };
-        (matrix.rows.len() == BITS && matrix.terms().len() <= MOST_TERMS).then_some(matrix)
+        // What stays as it is needs nobody to multiply it.
+        let fits = matrix.rows.len() == BITS && matrix != Matrix::identity();
+        (fits && matrix.terms().len() <= MOST_TERMS).then_some(matrix)
     }
 
     fn identity() -> Matrix {

@@ -290,11 +290,6 @@ impl<'a> Printer<'a> {
         live.any(|(block, _)| matches!(block, Block::Instruction { description, .. } if is_legacy(*description)))
     }
 
-    /// Whether somebody asks in which part of its register the last iteration stands.
-    fn counts_last(&self) -> bool {
-        !self.plan.delays.is_empty() || !self.plan.left.is_empty() && self.iterations() > 1
-    }
-
     /// What an iteration begins with once its tokens are there.
     fn cleared(&self) -> &'static str {
         if self.has_legacy() { "      HR_CLEAR_UPPER();\n" } else { "" }
@@ -447,11 +442,8 @@ impl<'a> Printer<'a> {
             let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
             let _ = writeln!(text, "  HR_V{bits} ahead{k}_ = HR_ALL{bits}(&{element});");
         }
-        if self.counts_last() {
+        if !self.plan.delays.is_empty() {
             text.push_str("  size_t last_ = 0;\n");
-        }
-        for k in 0..self.plan.left.len() {
-            let _ = writeln!(text, "  uint8_t left{k}_[{}] = {{0}};", bits / 8);
         }
         text.push_str(&counted_at_once(body, self.names.names));
         if body.carried.iter().any(|one| one.carry == Carry::Delay) {
@@ -593,10 +585,7 @@ impl<'a> Printer<'a> {
             let _ = writeln!(text, "      ahead{k}_ = {};", self.register(delay.next, group - 1));
         }
         self.powers_go_on(group, &mut text);
-        for (k, &(_, register)) in self.plan.left.iter().enumerate() {
-            let _ = writeln!(text, "      HR_STORE{}(left{k}_, {});", self.bits, self.register(register, group - 1));
-        }
-        if self.counts_last() {
+        if !self.plan.delays.is_empty() {
             let _ = writeln!(text, "      last_ = (n_ - 1) % {};", self.iterations());
         }
         if padded {

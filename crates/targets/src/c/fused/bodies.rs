@@ -20,9 +20,6 @@ use std::rc::Rc;
 const LONG: usize = 900;
 const SHORTER: usize = 5;
 
-/// Statements that take no longer than a call.
-const BRIEF: usize = 6;
-
 /// Elements of a table that are as long as an operand.
 const ELEMENTS: usize = 3;
 
@@ -116,14 +113,6 @@ impl Writer<'_> {
         let is_seldom = self.hot.is_some_and(|hot| !hot[from] || !hot[to]) && !self.comes_again(from, to);
         let short = if is_seldom && fast.size >= LONG { self.short_body(effects) } else { None };
         short.filter(|short| short.size < fast.size / SHORTER).unwrap_or(fast)
-    }
-
-    /// The statements of a transition that is long in values and short as text, since bytes are moved in words: to call a
-    /// function would take longer.
-    pub(super) fn brief_statements(&self, body: &Body, depth: usize) -> Option<String> {
-        let statements = (body.size <= LONG && body.above.is_none()).then(|| body.statements(self, None, depth))?;
-        let is_brief = statements.lines().count() <= BRIEF && !statements.contains("for (");
-        is_brief.then_some(statements)
     }
 
     /// Whether transitions lead back from a state to the one before it: at once, or by one other.

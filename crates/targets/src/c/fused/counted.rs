@@ -16,8 +16,10 @@ use std::fmt::Write as _;
 pub(super) struct Room {
     /// Counts them: `iterations`, in a block that is open.
     pub text: String,
-    /// Arguments of who runs them: the context, and where tokens are and go.
-    pub arguments: String,
+    /// Arguments of who runs them, behind the context: where tokens are.
+    pub inputs: String,
+    /// And where they go.
+    pub outputs: String,
     /// Has ports and the limit of the run go on by them.
     pub takes: String,
 }
@@ -38,11 +40,10 @@ impl Writer<'_> {
     pub(super) fn counted(&self, counted: &CountedLoop, number: usize, state: usize, many: Option<usize>) -> Template {
         let prefix = self.prefix;
         let tokens = |ports: &[(u64, u32)]| ports.iter().map(|port| port.0).collect::<Vec<u64>>();
-        let Room { mut text, mut arguments, takes } =
-            self.room(&tokens(&counted.body.consumes), &tokens(&counted.body.produces));
-        if counted.has_windows() {
-            arguments = self.with_windows(counted, number, &arguments, &mut text);
-        }
+        let room = self.room(&tokens(&counted.body.consumes), &tokens(&counted.body.produces));
+        let (mut text, takes) = (room.text, room.takes);
+        let [read, written] = self.windows(counted, number, &mut text);
+        let arguments = format!("s{}{read}{}{written}", room.inputs, room.outputs);
         let last = counted.rounds.as_ref().and_then(|rounds| rounds.last.as_ref());
         let tables = format!("{prefix}_loop_{number}_table");
         text.push_str(&self.bounds(&counted.body.graph, tables, &counted.trips));
@@ -87,9 +88,9 @@ impl Writer<'_> {
         text
     }
 
-    /// Has pointers to the lists that a loop goes through as ports, and gives its arguments with them: behind `arguments`,
-    /// which are the context and the ports of the network, inputs first.
-    fn with_windows(&self, counted: &CountedLoop, number: usize, arguments: &str, text: &mut String) -> String {
+    /// Has pointers to the lists that a loop goes through as ports, and gives them as arguments: those that it reads, which
+    /// come behind the inputs of the network, and those that it writes, which come behind the outputs.
+    fn windows(&self, counted: &CountedLoop, number: usize, text: &mut String) -> [String; 2] {
         let tables = format!("{}_loop_{number}_table", self.prefix);
         let counting = Counting { writer: self, graph: &counted.body.graph, tables, local: &[] };
         let mut pointer = |at: usize, window: &Window, quality: &str| {
@@ -101,14 +102,8 @@ impl Writer<'_> {
         };
         let n_read = counted.read.len();
         let read: String = counted.read.iter().enumerate().map(|(at, one)| pointer(at, one, "const ")).collect();
-        let written: String =
-            counted.written.iter().enumerate().map(|(at, one)| pointer(n_read + at, one, "")).collect();
-        // Outputs of the network have names of their own.
-        let n_outputs = counted.body.produces.iter().take(counted.n_outputs()).filter(|port| port.0 > 0).count();
-        let mut all: Vec<&str> = arguments.split(", ").collect();
-        let outputs = all.split_off(all.len() - n_outputs);
-        let outputs: String = outputs.into_iter().map(|output| format!(", {output}")).collect();
-        all.join(", ") + &read + &outputs + &written
+        let written = counted.written.iter().enumerate().map(|(at, one)| pointer(n_read + at, one, "")).collect();
+        [read, written]
     }
 
     /// Counts the iterations that tokens, room and the run allow, where one takes and makes so many tokens of each
@@ -124,7 +119,7 @@ impl Writer<'_> {
         let mut text = format!(
             "        {{\n            size_t iterations = {most}, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n"
         );
-        let (mut arguments, mut takes) = (String::from("s"), String::new());
+        let (mut inputs, mut outputs, mut takes) = (String::new(), String::new(), String::new());
         for (n, port) in consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
             let name = &port.name;
             let window = self.window(&format!("in_{name}"));
@@ -133,7 +128,7 @@ impl Writer<'_> {
                 "            (void){};\n            iterations = {window}_there / {n} < iterations ? {window}_there / {n} : iterations;\n",
                 self.there(name, *n)
             );
-            let _ = write!(arguments, ", {window}");
+            let _ = write!(inputs, ", {window}");
             let _ = write!(
                 takes,
                 "                {window} += iterations * {n};\n                {window}_there -= iterations * {n};\n"
@@ -156,12 +151,12 @@ impl Writer<'_> {
                 "            {ty} *const to_{name} = {};\n            bound = {bound};\n            bound /= {n};\n            iterations = bound < iterations ? bound : iterations;\n",
                 self.place_for(name, *n)
             );
-            let _ = write!(arguments, ", to_{name}");
+            let _ = write!(outputs, ", to_{name}");
             let made = self.made(name, &format!("to_{name}"), &format!("iterations * {n}"));
             let _ = writeln!(takes, "                {made}");
         }
         takes.push_str(spent);
-        Room { text, arguments, takes }
+        Room { text, inputs, outputs, takes }
     }
 
     /// Makes `iterations` no more than counters allow.

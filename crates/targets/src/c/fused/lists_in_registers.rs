@@ -130,8 +130,8 @@ impl Writer<'_> {
             let _ = write!(enough, " && (s->{name}[{index}] & {:#x}u) == 0", mask(bits));
         }
         let call = match plan.n_iterations {
-            1 => format!("{function}({}, iterations)", room.arguments),
-            n => format!("{function}({}, iterations / {n})", room.arguments),
+            1 => format!("{function}(s{}{}, iterations)", room.inputs, room.outputs),
+            n => format!("{function}(s{}{}, iterations / {n})", room.inputs, room.outputs),
         };
         let _ = write!(text, "            if ({enough}) {{\n                {call};\n{}                ", room.takes);
         text.append(self.go_to(state, ""));

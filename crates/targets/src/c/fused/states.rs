@@ -308,11 +308,9 @@ impl Writer<'_> {
         for part in parts {
             let body = self.body(&part, way);
             functions.form.iter_mut().for_each(|form| form.does(body.canonical(self)));
-            let brief =
-                if is_long(&body) && self.whole.is_some() { self.brief_statements(&body, depth + 1) } else { None };
-            if !is_long(&body) || brief.is_some() {
+            if !is_long(&body) {
                 self.pointers(&part, None, depth + 1, text);
-                text.push_str(&brief.unwrap_or_else(|| body.statements(self, None, depth + 1)));
+                text.push_str(&body.statements(self, None, depth + 1));
                 functions.size += body.size;
                 continue;
             }

@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 /// Steps of the search for a way through states.
 const MOST_SEARCHED: usize = 20_000;
 
+/// States of a way from which on it is worth its text: on a short one little is known that states do not know.
+const LEAST_STATES: usize = 12;
+
 /// The states that the plainest of messages with a loop comes through, in their order: fewest of all messages that find a
 /// network in one of the states `rests` and leave it in one, with all of them among `states`. The last leads to one of
 /// `rests`. What a message comes through again and again, one iteration of a loop at a time, is not on the way.
@@ -35,7 +38,8 @@ pub(super) fn usual_way(
     let mut search =
         Search { targets: &targets, to: part.to, open, way: vec![part.from], longest: Vec::new(), left: MOST_SEARCHED };
     search.on();
-    Some(search.longest).filter(|way| way.iter().any(|&at| !automaton.states[at].loops.is_empty()))
+    let long = Some(search.longest).filter(|way| way.len() >= LEAST_STATES);
+    long.filter(|way| way.iter().any(|&at| !automaton.states[at].loops.is_empty()))
 }
 
 /// The search for the longest way that comes through no state twice.

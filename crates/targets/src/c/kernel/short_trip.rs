@@ -41,6 +41,9 @@ pub fn short_trip(
 ) -> Result<Blocks, NotApplicable> {
     let (body, recurrence, bits) = (&split.independent, &split.recurrence, 512);
     let tokens = blocks_of(split)?;
+    if body.produces.iter().all(|port| port.0 == 0) {
+        return Err(NotApplicable("what makes no tokens has little to save".into()));
+    }
     let plan = products::plan(recurrence, bits)?;
     let Some(Memo { powers, .. }) = memo(recurrence, body, &plan, names) else {
         return Err(NotApplicable("powers are not kept from call to call".into()));

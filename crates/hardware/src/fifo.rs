@@ -4,7 +4,7 @@
 //! direct lets tokens through while it is empty: they take no cycle, and whether there is room still depends on registers alone.
 //! One or two tokens lie in registers, which take less logic than a memory.
 
-use headrace_rtl::{Bits, Expr, Memory, MemoryRead, MemoryWrite, Module, SignalKind, index_bits};
+use headrace_rtl::{Bits, Expr, Memory, MemoryRead, MemoryWrite, Module, SignalId, SignalKind, index_bits};
 
 /// The name of the module for tokens of a width and a capacity.
 pub(crate) fn name(width: u32, depth: u64, is_direct: bool) -> String {
@@ -24,12 +24,7 @@ pub(crate) fn module(width: u32, depth: u64, is_direct: bool) -> Module {
         return m;
     }
     let pointer = index_bits(depth);
-    let push_data = m.add("data_i", width, SignalKind::Input);
-    let push_valid = m.add("valid_i", 1, SignalKind::Input);
-    let push_ready = m.add("ready_o", 1, SignalKind::Output);
-    let pop_data = m.add("data_o", width, SignalKind::Output);
-    let pop_valid = m.add("valid_o", 1, SignalKind::Output);
-    let pop_ready = m.add("ready_i", 1, SignalKind::Input);
+    let [push_data, push_valid, push_ready, pop_data, pop_valid, pop_ready] = ports(&mut m, width);
     let push = m.add("push", 1, SignalKind::Wire);
     let pop = m.add("pop", 1, SignalKind::Wire);
     let (head, head_next) = m.add_register("head", Bits::zero(pointer));
@@ -73,14 +68,21 @@ pub(crate) fn module(width: u32, depth: u64, is_direct: bool) -> Module {
     m
 }
 
+/// Data, valid and ready of tokens that go in, then of those that come out.
+fn ports(m: &mut Module, width: u32) -> [SignalId; 6] {
+    [
+        m.add("data_i", width, SignalKind::Input),
+        m.add("valid_i", 1, SignalKind::Input),
+        m.add("ready_o", 1, SignalKind::Output),
+        m.add("data_o", width, SignalKind::Output),
+        m.add("valid_o", 1, SignalKind::Output),
+        m.add("ready_i", 1, SignalKind::Input),
+    ]
+}
+
 /// What is in the module of one or two tokens: the first that comes out lies in front.
 fn in_registers(m: &mut Module, width: u32, depth: u64, is_direct: bool) {
-    let push_data = m.add("data_i", width, SignalKind::Input);
-    let push_valid = m.add("valid_i", 1, SignalKind::Input);
-    let push_ready = m.add("ready_o", 1, SignalKind::Output);
-    let pop_data = m.add("data_o", width, SignalKind::Output);
-    let pop_valid = m.add("valid_o", 1, SignalKind::Output);
-    let pop_ready = m.add("ready_i", 1, SignalKind::Input);
+    let [push_data, push_valid, push_ready, pop_data, pop_valid, pop_ready] = ports(m, width);
     let bits = index_bits(depth + 1);
     let (count, count_next) = m.add_register("count", Bits::zero(bits));
     let (first, first_next) = m.add_register("first", Bits::zero(width));

@@ -90,21 +90,30 @@ fn cycles_of_messages(name: &str, inputs: &[Vec<u32>]) -> Vec<u64> {
 /// whole block, and with an end that is no block.
 const BLOCKS: [u32; 2] = [9, 17];
 
+/// A message of `bytes` bytes with `ad` bytes of associated data: its instruction is 2 to encrypt it, or 3 to decrypt it with a tag
+/// that is wrong. The nonce has `nonce` bytes, which come of `seed`.
+fn message(instruction: u32, (nonce, seed): (u32, u32), ad: u32, bytes: u32) -> Vec<u32> {
+    let (text, flags) = if instruction == 2 { (4, 7) } else { (5, 6) };
+    let mut words = vec![instruction << 28];
+    words.extend(segment(0xd, 2, nonce, seed));
+    words.extend(segment(1, 2, ad, 5));
+    words.extend(segment(text, flags, bytes, 7));
+    if instruction == 3 {
+        words.extend(segment(8, 3, 16, 9));
+    }
+    words
+}
+
+/// Messages behind the instruction for a key, and the key.
+fn under_a_key(messages: impl Iterator<Item = Vec<u32>>) -> Vec<Vec<u32>> {
+    let pdi = std::iter::once(0x7000_0000).chain(messages.flatten()).collect();
+    vec![pdi, [vec![0x4000_0000], segment(0xc, 7, 16, 1)].concat()]
+}
+
 /// Messages that are encrypted, or decrypted and refused; one of the short ones has associated data.
 fn aead(instruction: u32, nonce: u32) -> Vec<Vec<u32>> {
-    let (text, flags) = if instruction == 2 { (4, 7) } else { (5, 6) };
-    let mut pdi = vec![0x7000_0000];
-    for (bytes, ad) in [(16, 0), (39, 21), (BLOCKS[0] * 16, 0), (BLOCKS[1] * 16, 0)] {
-        pdi.push(instruction << 28);
-        pdi.extend(segment(0xd, 2, nonce, 3));
-        pdi.extend(segment(1, 2, ad, 5));
-        pdi.extend(segment(text, flags, bytes, 7));
-        if instruction == 3 {
-            pdi.extend(segment(8, 3, 16, 9));
-        }
-    }
-    let sdi = [vec![0x4000_0000], segment(0xc, 7, 16, 1)].concat();
-    vec![pdi, sdi]
+    let all = [(16, 0), (39, 21), (BLOCKS[0] * 16, 0), (BLOCKS[1] * 16, 0)];
+    under_a_key(all.into_iter().map(|(bytes, ad)| message(instruction, (nonce, 3), ad, bytes)))
 }
 
 fn cycles_of_a_block(name: &str, inputs: &[Vec<u32>]) -> u64 {
@@ -124,22 +133,12 @@ fn ascon_takes_its_eight_rounds() {
 
 /// Messages in both directions, with empty strings and ends that are no block.
 fn in_both_directions(nonce: u32) -> Vec<Vec<u32>> {
-    let mut pdi = vec![0x7000_0000];
-    for (number, bytes) in [0, 1, 4, 15, 16, 17, 39].into_iter().enumerate() {
-        for instruction in [2, 3] {
-            let ad = [0, 16, 5, 33, 32, 1][(number + instruction as usize) % 6];
-            let (text, flags) = if instruction == 2 { (4, 7) } else { (5, 6) };
-            pdi.push(instruction << 28);
-            pdi.extend(segment(0xd, 2, nonce, 3 + number as u32));
-            pdi.extend(segment(1, 2, ad, 5));
-            pdi.extend(segment(text, flags, bytes, 7));
-            if instruction == 3 {
-                pdi.extend(segment(8, 3, 16, 9));
-            }
-        }
-    }
-    let sdi = [vec![0x4000_0000], segment(0xc, 7, 16, 1)].concat();
-    vec![pdi, sdi]
+    let all = [0, 1, 4, 15, 16, 17, 39].into_iter().enumerate();
+    let both = all.flat_map(|(number, bytes)| [2, 3].map(|instruction| (number as u32, bytes, instruction)));
+    under_a_key(both.map(|(number, bytes, instruction)| {
+        let ad = [0, 16, 5, 33, 32, 1][(number + instruction) as usize % 6];
+        message(instruction, (nonce, 3 + number), ad, bytes)
+    }))
 }
 
 /// A core with one cipher on blocks makes what one with a cipher for each direction makes.

@@ -176,6 +176,11 @@ pub struct CountedLoop {
 }
 
 impl CountedLoop {
+    /// A loop that one transition is, with its tokens and room as the only bounds.
+    pub fn of(body: Loop) -> CountedLoop {
+        CountedLoop { body, read: Vec::new(), written: Vec::new(), trips: Vec::new(), transitions: 1, rounds: None }
+    }
+
     /// Nodes that a call needs beyond the iterations of its body: bounds, and where windows begin.
     pub fn before(&self) -> impl Iterator<Item = NodeId> + '_ {
         let windows = self.read.iter().chain(&self.written).map(|window| window.start);

@@ -136,14 +136,7 @@ mod tests {
         };
         let mut states = vec![state("a", both(3, 2)), state("b", go(0)), state("c", go(1)), state("d", go(4))];
         states.push(state("e", go(0)));
-        states[0].loops.push(CountedLoop {
-            body,
-            read: Vec::new(),
-            written: Vec::new(),
-            trips: Vec::new(),
-            transitions: 1,
-            rounds: None,
-        });
+        states[0].loops.push(CountedLoop::of(body));
         // Two more states for one message, and two more for each of two.
         let path =
             |n_parts, states: &[usize]| Path { n_parts, is_whole: true, states: states.iter().copied().collect() };

@@ -205,14 +205,7 @@ fn try_loop(name: &str, body: &Loop, random: &mut Random) -> bool {
         let (inputs, outputs) = (widths(&body.consumes), widths(&body.produces));
         let mut graph = Graph::new();
         let kernel = shows(&mut graph, &body.objects, inputs.len(), outputs.len());
-        let counted = CountedLoop {
-            body: body.clone(),
-            read: Vec::new(),
-            written: Vec::new(),
-            trips: Vec::new(),
-            transitions: 1,
-            rounds: None,
-        };
+        let counted = CountedLoop::of(body.clone());
         let automaton = Automaton {
             parts: Vec::new(),
             open: None,

@@ -535,14 +535,7 @@ mod tests {
             counters: Vec::new(),
             graph,
         };
-        made.states[1].loops.push(CountedLoop {
-            body,
-            read: Vec::new(),
-            written: Vec::new(),
-            trips: Vec::new(),
-            transitions: 1,
-            rounds: None,
-        });
+        made.states[1].loops.push(CountedLoop::of(body));
         made
     }
 

@@ -125,7 +125,7 @@ pub fn product_kept(
     let LoopNames { function, state, .. } = names;
     let known = names.names.element(&known, "0");
     let mut text = format!(
-        "{others} static void {0}({state} *s, size_t iterations);\n{own} static void {function}({state} *s, size_t iterations)\n{{\n  if ({known} >> 4 != 4) {{\n    {0}(s, iterations);\n    return;\n  }}\n",
+        "{others} __attribute__((noinline)) static void {0}({state} *s, size_t iterations);\n{own} static void {function}({state} *s, size_t iterations)\n{{\n  if ({known} >> 4 != 4) {{\n    {0}(s, iterations);\n    return;\n  }}\n",
         otherwise.name
     );
     let turned = turns_bytes(&plan);

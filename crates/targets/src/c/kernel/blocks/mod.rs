@@ -158,8 +158,8 @@ pub(super) fn few_blocks(
     names: &LoopNames,
     onward: &Onward,
 ) -> Result<Blocks, NotApplicable> {
-    let plan = Plan::new(body)?;
-    if plan.is_chained() || plan.reads_before() {
+    let plan = Plan::without_powers(body)?;
+    if plan.is_chained() || plan.reads_before() || !plan.delays.is_empty() {
         return Err(NotApplicable("iterations need each other".into()));
     }
     let mut printer = Printer { onward: Some(onward), ..Printer::new(&plan, descriptions, 512, names) };

@@ -2,6 +2,9 @@
 
 /* What is here serves all operations by their tables: nothing is known of them that would fold. */
 #define HR_FOLDED static inline
+#if defined(__GNUC__)
+#define HR_REPEATED static __attribute__((noinline, unused))
+#endif
 #include "headrace_whole.h"
 
 static void wipe(void *bytes, size_t n_bytes) {

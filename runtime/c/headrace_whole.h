@@ -15,6 +15,11 @@
 #define HR_FOLDED static inline
 #endif
 
+/* For what stands several times in a function: folded where its operation is known, else called, as it is long. */
+#ifndef HR_REPEATED
+#define HR_REPEATED HR_FOLDED
+#endif
+
 /* For what would make the function that it is a part of slower. */
 #ifdef __GNUC__
 #define HR_ELSEWHERE static __attribute__((noinline))
@@ -76,17 +81,17 @@ HR_FOLDED uint32_t hr_message_put(const struct headrace_operation *op, void *c, 
                                                            n_tokens - written, token_bytes);
 }
 
-HR_FOLDED uint32_t hr_message_put_flag(const struct headrace_operation *op, void *c, uint32_t port, bool value) {
+HR_REPEATED uint32_t hr_message_put_flag(const struct headrace_operation *op, void *c, uint32_t port, bool value) {
     const uint8_t token = value;
     return hr_message_is_there(port) ? hr_message_put(op, c, port, &token, 1, 1) : HEADRACE_OK;
 }
 
-HR_FOLDED uint32_t hr_message_put_word(const struct headrace_operation *op, void *c, uint32_t port, uint32_t token) {
+HR_REPEATED uint32_t hr_message_put_word(const struct headrace_operation *op, void *c, uint32_t port, uint32_t token) {
     return hr_message_is_there(port) ? hr_message_put(op, c, port, &token, 1, 4) : HEADRACE_OK;
 }
 
 /* A string that is known whole. */
-HR_FOLDED uint32_t hr_message_put_string(const struct headrace_operation *op, void *c, enum headrace_role role,
+HR_REPEATED uint32_t hr_message_put_string(const struct headrace_operation *op, void *c, enum headrace_role role,
                                          const uint8_t *bytes, size_t n_bytes) {
     const struct headrace_string *const string = &op->strings[role];
     uint32_t result = HEADRACE_OK;
@@ -148,7 +153,7 @@ HR_FOLDED uint32_t hr_message_flow(const struct headrace_operation *op, void *c,
 
 /* Moves input in, from byte `*sent` on, and output out until all of `in` is taken and nothing moves any more. What comes out
    is put behind the `*out->n_bytes` bytes that came before. Where there is no more room, one byte more has come out: `*more`. */
-HR_FOLDED uint32_t hr_message_pump_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
+HR_REPEATED uint32_t hr_message_pump_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
                                       size_t *sent, const struct headrace_room *out, uint8_t *more) {
     const struct headrace_network *const n = op->network;
     const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
@@ -206,7 +211,7 @@ HR_FOLDED uint32_t hr_message_pump_whole(const struct headrace_operation *op, vo
 }
 
 /* A string that came out, of whatever length. */
-HR_FOLDED uint32_t hr_message_take_any(const struct headrace_operation *op, void *c, enum headrace_role role,
+HR_REPEATED uint32_t hr_message_take_any(const struct headrace_operation *op, void *c, enum headrace_role role,
                                        const struct headrace_room *to) {
     const struct headrace_string *const string = &op->strings[role];
     uint32_t size;
@@ -221,7 +226,7 @@ HR_FOLDED uint32_t hr_message_take_any(const struct headrace_operation *op, void
 }
 
 /* A string that came out whole, if there is one and all went well before. */
-HR_FOLDED uint32_t hr_message_take(const struct headrace_operation *op, void *c, enum headrace_role role,
+HR_REPEATED uint32_t hr_message_take(const struct headrace_operation *op, void *c, enum headrace_role role,
                                    const struct headrace_room *to, uint32_t result) {
     if ((op->roles >> role & 1u) == 0 || result != HEADRACE_OK) {
         return result;
@@ -251,13 +256,13 @@ HR_FOLDED bool hr_message_is_sent(const struct headrace_operation *op, const str
 
 /* Roles are named one by one here and below: a list that is indexed by what compilers do not know stays in memory. Whether
    a string that comes before the input has a legal length, if it goes with this message. */
-HR_FOLDED bool hr_message_fits(const struct headrace_operation *op, const struct headrace_bytes *strings, enum headrace_role role) {
+HR_REPEATED bool hr_message_fits(const struct headrace_operation *op, const struct headrace_bytes *strings, enum headrace_role role) {
     return (op->roles >> role & 1u) == 0 || !hr_message_is_sent(op, strings, role) ||
            hr_message_allows(&op->strings[role], strings[role].n_bytes);
 }
 
 /* Sends it, if all went well before. */
-HR_FOLDED uint32_t hr_message_send(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
+HR_REPEATED uint32_t hr_message_send(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
                                    enum headrace_role role, uint32_t result) {
     return (op->roles >> role & 1u) == 0 || result != HEADRACE_OK || !hr_message_is_sent(op, strings, role)
                ? result
@@ -266,7 +271,7 @@ HR_FOLDED uint32_t hr_message_send(const struct headrace_operation *op, void *c,
 
 /* All that comes before the input. What must have its input in one chunk may want to know its size before it takes the
    strings ahead of it: `input_size` is that chunk's token. */
-HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct headrace_message *message, void *c,
+HR_REPEATED uint32_t hr_message_begin(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                     const struct headrace_bytes *strings, uint32_t input_size) {
     const bool keyed = hr_message_is_there(op->rekey);
     const bool seeds = keyed && hr_message_is_there(op->strings[HEADRACE_SEED].port) && strings[HEADRACE_SEED].bytes != NULL;
@@ -322,7 +327,7 @@ HR_FOLDED bool hr_message_is_last(const struct headrace_operation *op, enum head
 }
 
 /* A string that came out, or the rest of it. */
-HR_FOLDED uint32_t hr_message_take_rest(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
+HR_REPEATED uint32_t hr_message_take_rest(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
                                         bool whole, enum headrace_role role, const struct headrace_room *to, uint32_t result) {
     const struct headrace_string *const string = &op->strings[role];
     struct headrace_room rest = *to;

@@ -12,7 +12,7 @@ pub fn describe(tools: &[&str], repository: &Path) -> Machine {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let clock = clock();
     Machine {
-        cpu: field(&cpuinfo, "model name").or_else(|| field(&cpuinfo, "Model")).unwrap_or_else(|| "unknown".into()),
+        cpu: processor(&cpuinfo),
         architecture: std::env::consts::ARCH.into(),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get()),
         clock_hz: Some(clock.hertz).filter(|hertz| hertz.is_finite()),
@@ -24,6 +24,16 @@ pub fn describe(tools: &[&str], repository: &Path) -> Machine {
         versions: tools.iter().filter_map(|tool| Some(((*tool).to_owned(), version_of(tool)?))).collect(),
         date: date(SystemTime::now()),
         commit: commit(repository),
+    }
+}
+
+/// The name of a processor, with its family and model where these are numbers: machines that are rented often say no more than
+/// whose they are, and the best code for one family is not that for another.
+fn processor(cpuinfo: &str) -> String {
+    let name = field(cpuinfo, "model name").or_else(|| field(cpuinfo, "Model")).unwrap_or_else(|| "unknown".into());
+    match (field(cpuinfo, "cpu family"), field(cpuinfo, "model")) {
+        (Some(family), Some(model)) => format!("{name} (family {family}, model {model})"),
+        _ => name,
     }
 }
 
@@ -158,6 +168,15 @@ mod tests {
         assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(at(4_107_542_399), "2100-02-28T23:59:59Z");
         assert_eq!(at(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn processors_of_one_name_are_told_apart() {
+        let of = |model: u32| format!("cpu family\t: 25\nmodel\t\t: {model}\nmodel name\t: AMD EPYC\nstepping\t: 1\n");
+        assert_eq!(processor(&of(1)), "AMD EPYC (family 25, model 1)");
+        assert_ne!(processor(&of(1)), processor(&of(17)));
+        assert_eq!(processor("model name\t: ARMv7 Processor\n"), "ARMv7 Processor");
+        assert_eq!(processor(""), "unknown");
     }
 
     #[test]

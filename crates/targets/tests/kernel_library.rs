@@ -192,9 +192,14 @@ fn product_recurrences_are_taken_apart() {
         for compiler in compilers() {
             check(&format!("{set} {name}"), body, machine, "portable", &printed, compiler);
         }
-        for (bits, feature) in [(128, "v128"), (512, "avx512")] {
-            let wide = std::is_x86_feature_detected!("vpclmulqdq") && std::is_x86_feature_detected!("avx512bw");
-            if bits == 512 && !wide || !std::is_x86_feature_detected!("pclmulqdq") {
+        for (bits, feature) in [(128, "v128"), (256, "avx2"), (512, "avx512")] {
+            let wide = std::is_x86_feature_detected!("vpclmulqdq");
+            let has_it = match bits {
+                128 => std::is_x86_feature_detected!("pclmulqdq"),
+                256 => wide && std::is_x86_feature_detected!("avx2"),
+                _ => wide && std::is_x86_feature_detected!("avx512bw") && std::is_x86_feature_detected!("gfni"),
+            };
+            if !has_it {
                 println!("not run: no carry-less multiplication of {bits} bits");
                 continue;
             }
@@ -307,17 +312,20 @@ fn sums_are_taken_apart() {
         let selected = select_in_loop(&split.independent, &[], &choice).expect("instructions are found").body;
         let changed = split.running.iter().map(|running| running.sum.object).collect();
         let named = LoopNames { function: "first", ..ON_TRIAL };
-        let first = blocks_with_held(&selected, &descriptions, 512, &named, &changed);
-        let first = first.unwrap_or_else(|why| panic!("{name}: {}", why.0));
-        assert!(first.held > 0 && first.function.text.contains("= held_[0];"));
-        if !(std::is_x86_feature_detected!("vaes") && std::is_x86_feature_detected!("avx512vbmi")) {
-            println!("not run: no wide instructions");
-            continue;
-        }
-        let Some(machine) = machine::named("avx512") else { panic!("no machine") };
-        let printed = with_sums(&split, &first.function, Some((512, first.held)), machine, &ON_TRIAL);
-        for compiler in compilers() {
-            check(&format!("aes128-ocb3 {name}"), body, machine, "held", &printed, compiler);
+        for (bits, level) in [(256, "avx2"), (512, "avx512")] {
+            let first = blocks_with_held(&selected, &descriptions, bits, &named, &changed);
+            let first = first.unwrap_or_else(|why| panic!("{name}: {}", why.0));
+            assert!(first.held > 0 && first.function.text.contains("= held_[0];"));
+            let wide = bits == 256 || std::is_x86_feature_detected!("avx512vbmi");
+            if !(std::is_x86_feature_detected!("vaes") && std::is_x86_feature_detected!("avx2") && wide) {
+                println!("not run: no instructions of {bits} bits");
+                continue;
+            }
+            let Some(machine) = machine::named(level) else { panic!("no machine {level}") };
+            let printed = with_sums(&split, &first.function, Some((bits, first.held)), machine, &ON_TRIAL);
+            for compiler in compilers() {
+                check(&format!("aes128-ocb3 {name}"), body, machine, "held", &printed, compiler);
+            }
         }
     }
 }

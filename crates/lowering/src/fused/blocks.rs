@@ -24,12 +24,12 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// Widths of registers, the fastest first.
-const WIDTHS: &[u32] = &[512, 128];
+const WIDTHS: &[u32] = &[512, 256, 128];
 
 /// Registers under way at once where iterations do not need each other: so many cover the time that an instruction takes.
 const GROUPS: &[u32] = &[8, 1];
 
-/// The same of wide registers, which a machine has fewer of ready.
+/// The same of the widest, each of which keeps its unit busy for two cycles on many machines.
 const WIDE_GROUPS: &[u32] = &[4, 1];
 
 /// A function for machines with features.
@@ -282,7 +282,7 @@ impl<'c, 'a, 'b> BlockCode<'c, 'a, 'b> {
         self.prepare()?;
         let groups = match (plan.is_chained() || !plan.delays.is_empty(), self.bits) {
             (true, _) => &[1],
-            (false, 128) => GROUPS,
+            (false, 128 | 256) => GROUPS,
             (false, _) => WIDE_GROUPS,
         };
         self.powers_start(groups[0])?;

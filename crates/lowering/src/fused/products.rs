@@ -25,14 +25,14 @@ use headrace_transform::passes::distribute_recurrence::{
     self, Added, ElementByte, Recurrence, SplitLoop, Tokens, distribute_recurrence,
 };
 use headrace_vectorize::NotApplicable;
-use headrace_vectorize::products::{REGISTERS, features, of_bytes, plan};
+use headrace_vectorize::products::{REGISTERS, features, of_bytes, plan, turns_bits};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bytes of a block.
 const BYTES: u32 = 16;
 
 /// Widths of registers, the fastest first.
-const WIDTHS: &[u32] = &[512, 128];
+const WIDTHS: &[u32] = &[512, 256, 128];
 
 /// The matrix that turns the bits of a byte round.
 const REVERSED: u128 = 0x8040_2010_0804_0201_8040_2010_0804_0201;
@@ -336,7 +336,7 @@ impl Products<'_, '_, '_> {
                     let order = self.constant(of_bytes(|at| 15 - at as u8), bits);
                     ("shuffle", vec![of(a), VectorOperand::Register(order)])
                 }
-                Step::ReverseBitsInBytes(a) if self.bits != 128 => {
+                Step::ReverseBitsInBytes(a) if turns_bits(self.bits) => {
                     let matrix = self.constant(REVERSED, bits);
                     ("affine", vec![of(a), VectorOperand::Register(matrix), n(0)])
                 }

@@ -1,7 +1,7 @@
 //! Distributed loops: what loop distribution has made independent is vectorised. Loops that were taken apart, with what
 //! is independent in them in wide registers.
 
-use super::loops::{Outside, Variant, blocks, blocks_with_held, few, stitched, ways};
+use super::loops::{BLOCK_WIDTHS, Outside, Variant, blocks, blocks_with_held, few, stitched, ways};
 use crate::c::kernel::{self, CFunction, Needs, machine};
 use headrace_transform::passes::distribute_recurrence::SplitLoop;
 use headrace_transform::passes::extract_reductions::Reductions;
@@ -23,12 +23,12 @@ pub(super) fn copied(split: &SunkCopies, all: bool, outside: Outside) -> Vec<Var
 pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Variant> {
     let first = format!("{}_first", outside.base);
     let mut parts: Vec<(u32, CFunction, BTreeSet<String>)> =
-        blocks(&split.independent, &[512, 128], Outside { base: &first, ..outside })
+        blocks(&split.independent, BLOCK_WIDTHS, Outside { base: &first, ..outside })
             .into_iter()
             .map(|(bits, blocks)| (bits, blocks.function, blocks.features))
             .collect();
     if parts.is_empty() {
-        parts.extend([512, 128].map(|bits| {
+        parts.extend(BLOCK_WIDTHS.iter().map(|&bits| {
             let function = kernel::sequential(&split.independent, &outside.named(&format!("{first}{bits}")));
             (bits, function, BTreeSet::new())
         }));
@@ -62,7 +62,7 @@ pub(super) fn sums(split: &Reductions, outside: Outside) -> Vec<Variant> {
     let first = format!("{}_first", outside.base);
     let changed = split.running.iter().map(|running| running.sum.object).collect();
     let outside_first = Outside { base: &first, ..outside };
-    let blocks = blocks_with_held(&split.independent, &[512, 128], outside_first, Some(&changed));
+    let blocks = blocks_with_held(&split.independent, BLOCK_WIDTHS, outside_first, Some(&changed));
     let print = |(bits, blocks): (u32, kernel::Blocks)| {
         let machine = machine::of_width(bits)?;
         let way = format!("sums{bits}");

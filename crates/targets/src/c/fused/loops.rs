@@ -39,9 +39,13 @@ const MOST_PLAIN: usize = 5_800;
 /// Size of iterations in plain C from which on products in them are looked for: one takes hundreds of values.
 const WITH_PRODUCT: usize = 1_000;
 
-/// Width of registers whose functions are one in all programs that have the same loop: wider ones are there for speed alone, and
+/// Widths of registers that blocks are printed for, the widest first: those of 256 bits are for processors that have instructions
+/// for ciphers in them and no wider ones.
+pub(super) const BLOCK_WIDTHS: &[u32] = &[512, 256, 128];
+
+/// Widest registers whose functions are one in all programs that have the same loop: wider ones are there for speed alone, and
 /// going through a structure takes a few cycles.
-const FOLDED: u32 = 128;
+const FOLDED: u32 = 256;
 
 /// Registers of which both parts of a loop that was taken apart are stitched together: there are enough of these for both.
 const STITCHED: u32 = 512;
@@ -163,7 +167,7 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
         variants.extend(with_tables(body, outside).into_iter().chain(layers));
         return variants;
     }
-    for (bits, blocks) in blocks(body, &[512, 128], outside) {
+    for (bits, blocks) in blocks(body, BLOCK_WIDTHS, outside) {
         let (way, needs) = (format!("blocks{bits}"), Needs::of(&blocks.features));
         variants.push(Variant { way, needs, function: blocks.function, least_iterations: 0 });
     }
@@ -281,7 +285,7 @@ fn blocks_of(
         };
         let function = format!("{base}_blocks{bits}");
         let shared =
-            if changed.is_none() && bits == FOLDED { folded(body, bits, iterations, outside.names) } else { None };
+            if changed.is_none() && bits <= FOLDED { folded(body, bits, iterations, outside.names) } else { None };
         let mut blocks = match shared {
             None => {
                 let (tables, mut blocks) = print(base, &function, outside)?;

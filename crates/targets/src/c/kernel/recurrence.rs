@@ -21,7 +21,7 @@ use super::work::Work;
 use headrace_boolean::bilinear::carryless::{Half, Op, Plan, Program};
 use headrace_transform::kernel::{Evidence, Loop, Object, ObjectId};
 use headrace_transform::passes::distribute_recurrence::{Added, ElementByte, Recurrence, SplitLoop, Tokens};
-use headrace_vectorize::products::{self, of_bytes, plan};
+use headrace_vectorize::products::{self, of_bytes, plan, turns_bits};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -58,19 +58,23 @@ pub(super) fn features(bits: u32) -> BTreeSet<String> {
 pub(super) fn support(bits: u32) -> String {
     let (v, prefix, whole, pointer) = match bits {
         128 => ("__m128i", "_mm", "si128", "__m128i"),
+        256 => ("__m256i", "_mm256", "si256", "__m256i"),
         _ => ("__m512i", "_mm512", "si512", "void"),
     };
     let (left, right, multiply) = match bits {
         128 => ("_mm_slli_si128", "_mm_srli_si128", "_mm_clmulepi64_si128"),
+        256 => ("_mm256_bslli_epi128", "_mm256_bsrli_epi128", "_mm256_clmulepi64_epi128"),
         _ => ("_mm512_bslli_epi128", "_mm512_bsrli_epi128", "_mm512_clmulepi64_epi128"),
     };
     let all = match bits {
         128 => "(x)",
+        256 => "_mm256_broadcastsi128_si256(x)",
         _ => "_mm512_broadcast_i32x4(x)",
     };
     // The XOR of all parts.
     let folded = match bits {
         128 => "(x)",
+        256 => "_mm_xor_si128(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1))",
         _ => {
             "_mm_xor_si128(_mm_xor_si128(_mm512_castsi512_si128(x), _mm512_extracti32x4_epi32(x, 1)), _mm_xor_si128(_mm512_extracti32x4_epi32(x, 2), _mm512_extracti32x4_epi32(x, 3)))"
         }
@@ -89,9 +93,14 @@ pub(super) fn support(bits: u32) -> String {
     define(&format!("RIGHT{bits}(a, n)"), format!("{prefix}_srli_epi64(a, n)"));
     define(&format!("LOW_TO_HIGH{bits}(a)"), format!("{left}(a, 8)"));
     define(&format!("HIGH_TO_LOW{bits}(a)"), format!("{right}(a, 8)"));
-    let words = if bits == 128 { "0x4e" } else { "(_MM_PERM_ENUM)0x4e" };
+    let words = if bits == 512 { "(_MM_PERM_ENUM)0x4e" } else { "0x4e" };
     define(&format!("SWAP{bits}(a)"), format!("{prefix}_shuffle_epi32(a, {words})"));
     define(&format!("SHUFFLE{bits}(a, b)"), format!("{prefix}_shuffle_epi8(a, b)"));
+    match bits {
+        128 => {}
+        256 => define("PUT256(a, x, i)", "_mm256_inserti128_si256(a, x, i)".to_owned()),
+        _ => define("PUT512(a, x, i)", "_mm512_inserti32x4(a, x, i)".to_owned()),
+    }
     if bits == 512 {
         // The last parts of a register as the first of one. A load from behind its beginning would wait for what lies behind its end.
         define("LAST512(n, x)", "_mm512_maskz_compress_epi64((__mmask8)(0xffu << 2 * (4 - (n))), x)".to_owned());
@@ -215,7 +224,7 @@ pub(super) fn turns_bytes(plan: &Plan) -> bool {
 }
 
 /// Prints a loop that was taken apart: `first` runs its independent part, `stitched` whole groups of both parts. The
-/// recurrence uses registers of `bits`, 128 or 512. `few` runs few iterations where that can be.
+/// recurrence uses registers of `bits`, 128, 256 or 512. `few` runs few iterations where that can be.
 ///
 /// # Errors
 ///
@@ -470,7 +479,7 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     let mut text = format!(
         "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, const uint8_t *keys, size_t n)\n{{\n"
     );
-    let wide = Registers { bits, turns_bits: bits != 128 };
+    let wide = Registers { bits, turns_bits: turns_bits(bits) };
     for sum in 0..n_sums {
         let _ = writeln!(text, "  HR_CL_V{bits} sum{sum} = HR_CL_ALL{bits}(_mm_setzero_si128());");
     }
@@ -546,7 +555,7 @@ pub(super) fn group_beside(
         return Err(NotApplicable("powers are not kept from call to call".into()));
     };
     let (n_sums, n_keys, bytes) = (plan.multiply.outputs().len(), plan.prepare_y.outputs().len(), bits as usize / 8);
-    let wide = Registers { bits, turns_bits: bits != 128 };
+    let wide = Registers { bits, turns_bits: turns_bits(bits) };
     let mut values: Vec<Value> = Vec::new();
     let mut sums: Vec<String> = Vec::new();
     for at in 0..REGISTERS {
@@ -625,7 +634,7 @@ fn over_blocks(
     let print = |names: &LoopNames, linkage: &str| {
         let mut text = String::new();
         for width in BTreeSet::from([128, bits]) {
-            let registers = Registers { bits: width, turns_bits: bits != 128 };
+            let registers = Registers { bits: width, turns_bits: turns_bits(bits) };
             text.push_str(&product(plan, registers, names.function, attribute));
         }
         text.push_str(&group(plan, bits, names.function, attribute));
@@ -671,9 +680,9 @@ fn powers(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     match parts {
         1 => text.push_str("  power = h;\n"),
         _ => {
-            text.push_str("  power = _mm512_castsi128_si512(power4);\n");
+            let _ = writeln!(text, "  power = HR_CL_ALL{bits}(power{parts});");
             for part in 1..parts {
-                let _ = writeln!(text, "  power = _mm512_inserti32x4(power, power{}, {part});", parts - part);
+                let _ = writeln!(text, "  power = HR_CL_PUT{bits}(power, power{}, {part});", parts - part);
             }
         }
     }
@@ -683,7 +692,7 @@ fn powers(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
         "  powers[{last}] = power;\n  __m128i stride = power{parts};\n  for (size_t have = 1; have < n_; have *= 2) {{\n    const HR_CL_V{bits} strides = HR_CL_ALL{bits}(stride);\n    for (size_t i = have; i < 2 * have && i < n_; i++)\n      powers[{last} - i] = {function}_product{bits}(powers[{last} + have - i], strides);\n    stride = {function}_product128(stride, stride);\n  }}\n  for (size_t i = {REGISTERS} - n_; i < {REGISTERS}; i++) {{",
         last = REGISTERS - 1
     );
-    let registers = Registers { bits, turns_bits: bits != 128 };
+    let registers = Registers { bits, turns_bits: turns_bits(bits) };
     let keys = program(&plan.prepare_y, &["powers[i]".into()], registers, "k", &mut text);
     for (key, value) in keys.iter().enumerate() {
         let place = format!("keys + {} * i + {}", keys.len() * bits as usize / 8, key * bits as usize / 8);

@@ -20,9 +20,15 @@ if command -v nvcc >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1; then
 fi
 "$headrace" bench threads compile --json bench/results/threads.json
 "$headrace" bench referee --json bench/results/referee.json --html bench/results/referee.html
-# Short messages and messages in pieces; they are among the rows of the referee, too.
+# Short messages and messages in pieces; they are among the rows of the referee, too. Results are kept for each width of vectors that
+# processors have: other code runs on each.
+case " $(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo) " in
+*" avx512bw "*) vectors=avx512 ;;
+*" avx2 "*) vectors=avx2 ;;
+*) vectors=$(uname -m) ;;
+esac
 "$headrace" bench sha256 hmac-sha256 aes128-ctr chacha20 aes128-gcm aes256-gcm chacha20-poly1305 --pairs 9 \
-    --json bench/results/pieces.json
+    --json "bench/results/pieces-$vectors.json"
 "$headrace" synth --install
 scripts/hardware.sh "$headrace" 5 bench/results/hardware.json
 # Machines that are simulated: the same results on every processor.

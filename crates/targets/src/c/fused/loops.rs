@@ -47,6 +47,9 @@ pub(super) const BLOCK_WIDTHS: &[u32] = &[512, 256, 128];
 /// going through a structure takes a few cycles.
 const FOLDED: u32 = 256;
 
+/// Narrowest of these: a product that is computed once needs no wider ones.
+const NARROWEST: u32 = 128;
+
 /// Registers of which both parts of a loop that was taken apart are stitched together: there are enough of these for both.
 const STITCHED: u32 = 512;
 
@@ -563,9 +566,13 @@ impl Writer<'_> {
         let state = format!("struct {}", self.prefix);
         let names = KernelNames { shares: self.trials.is_none(), ..self.loop_names(String::new()) };
         let outside = Outside { base, state: &state, names: &names };
-        let [kept, product, portable] = ["kept", "product", "portable"].map(|way| format!("{base}_{way}"));
+        let [product, portable] = ["product", "portable"].map(|way| format!("{base}_{way}"));
         let once = kernel::product_once(&split, &outside.named(&product)).ok()?;
-        let kept = kernel::product_kept(&split, (&once.0, &once.1), &outside.named(&kept)).ok();
+        let kept = |&bits: &u32| {
+            let kept = format!("{base}_kept{bits}");
+            kernel::product_kept(&split, (&once.0, &once.1), bits, &outside.named(&kept)).ok()
+        };
+        let kept: Vec<_> = BLOCK_WIDTHS.iter().filter(|&&bits| bits != NARROWEST).filter_map(kept).collect();
         let portable = kernel::portable_product(&split, &outside.named(&portable)).ok();
         Some((kept.into_iter().chain([once]).collect(), portable))
     }

@@ -14,15 +14,15 @@
 use super::blocks::{Blocks, Onward, few_blocks};
 use super::loop_frame::{CFunction, LoopNames, OPERATION, Support};
 use super::recurrence::{
-    Memo, REGISTERS, Registers, Value, attribute, blocks_of, constant, features, loaded_so, memo, store_state_so,
-    support, turns_bytes, values_behind, values_of,
+    BYTES, Memo, REGISTERS, Registers, Value, attribute, blocks_of, constant, features, loaded_so, memo,
+    store_state_so, support, turns_bytes, values_behind, values_of,
 };
 use super::words::NotApplicable;
 use headrace_boolean::bilinear::carryless::{Op, Plan};
 use headrace_instructions::Description;
 use headrace_transform::kernel::Loop;
 use headrace_transform::passes::distribute_recurrence::{Added, SplitLoop};
-use headrace_vectorize::products::{self, of_bytes};
+use headrace_vectorize::products::{self, of_bytes, turns_bits};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -85,7 +85,8 @@ pub fn short_trip(
             values.push(Value { bits: 128, name: format!("whole{at}_"), value });
         }
         let whole = (0..sums.len()).map(|at| format!("whole{at}_")).collect();
-        let result = reduced(&plan, whole, turned, &mut values);
+        let narrow = Registers { bits: 128, ..wide };
+        let result = reduced(&plan, whole, narrow, turned, &mut values);
         values.iter().for_each(|value| value.constant(&mut text));
         let _ = writeln!(text, "      x = {result};");
         store_state_so(body, recurrence, turned, names, &mut text);
@@ -98,8 +99,8 @@ pub fn short_trip(
     Ok(blocks)
 }
 
-/// Prints a recurrence that is gone through once, as [`product_once`], by a power that is kept; `otherwise` is that, for
-/// where none is.
+/// Prints a recurrence that is gone through once, as [`product_once`], by a power that is kept in registers of `bits`, 256
+/// or 512; `otherwise` is that, for where none is.
 ///
 /// # Errors
 ///
@@ -109,44 +110,46 @@ pub fn short_trip(
 pub fn product_kept(
     split: &SplitLoop,
     otherwise: (&CFunction, &BTreeSet<String>),
+    bits: u32,
     names: &LoopNames,
 ) -> Result<(CFunction, BTreeSet<String>), NotApplicable> {
     let (body, recurrence) = (&split.independent, &split.recurrence);
     let Added::Elements(added) = &recurrence.added else {
         return Err(NotApplicable("what is added are tokens".into()));
     };
-    let plan = products::plan(recurrence, 512)?;
+    let plan = products::plan(recurrence, bits)?;
     let Some(Memo { powers, known }) = memo(recurrence, body, &plan, names) else {
         return Err(NotApplicable("powers are not kept from call to call".into()));
     };
-    let features = features(512);
+    let features = features(bits);
     let (otherwise, needs) = otherwise;
     let [own, others] = [&features, needs].map(attribute);
     let LoopNames { function, state, .. } = names;
     let known = names.names.element(&known, "0");
     let mut text = format!(
-        "{others} __attribute__((noinline)) static void {0}({state} *s, size_t iterations);\n{own} static void {function}({state} *s, size_t iterations)\n{{\n  if ({known} >> 4 != 4) {{\n    {0}(s, iterations);\n    return;\n  }}\n",
-        otherwise.name
+        "{others} __attribute__((noinline)) static void {0}({state} *s, size_t iterations);\n{own} static void {function}({state} *s, size_t iterations)\n{{\n  if ({known} >> 4 != {1}) {{\n    {0}(s, iterations);\n    return;\n  }}\n",
+        otherwise.name,
+        bits / 128
     );
     let turned = turns_bytes(&plan);
     let [x, a] = [&recurrence.state, added].map(|bytes| loaded_so(body, bytes, turned, names));
-    let narrow = Registers { bits: 128, turns_bits: true };
+    let narrow = Registers { bits: 128, turns_bits: turns_bits(bits) };
     let mut values = vec![Value { bits: 128, name: "x_".into(), value: format!("HR_CL_XOR128({x}, {a})") }];
     let before = if turned { vec![String::new(), "x_".into()] } else { vec!["x_".into()] };
     let mut factors = prepared(&plan, before, narrow, &mut values);
     let n_keys = plan.prepare_y.outputs().len();
     // The first power is the last part of the last register.
     factors.extend((0..n_keys).map(|key| {
-        let at = ((REGISTERS - 1) * n_keys + key) * 64 + 48;
+        let at = ((REGISTERS - 1) * n_keys + key + 1) * bits as usize / 8 - BYTES as usize;
         format!("HR_CL_LOAD128(&{})", names.names.element(&powers, &at.to_string()))
     }));
     let sums = values_of(&plan.multiply, &factors, narrow, "m", &mut values);
-    let result = reduced(&plan, sums, turned, &mut values);
+    let result = reduced(&plan, sums, narrow, turned, &mut values);
     values.iter().for_each(|value| value.constant(&mut text));
     let _ = writeln!(text, "  const __m128i x = {result};");
     store_state_so(body, recurrence, turned, names, &mut text);
     text.push_str("}\n\n");
-    let support = [128, 512].map(|bits| Support::of_all(support(bits))).to_vec();
+    let support = [128, bits].map(|bits| Support::of_all(support(bits))).to_vec();
     let size = OPERATION * values.len();
     Ok((CFunction { name: (*function).to_owned(), text, support, size, ..otherwise.clone() }, features))
 }
@@ -160,8 +163,8 @@ fn prepared(plan: &Plan, names: Vec<String>, registers: Registers, values: &mut 
 }
 
 /// What a plan reduces a product to; `turned`: with its bytes still turned round.
-fn reduced(plan: &Plan, product: Vec<String>, turned: bool, values: &mut Vec<Value>) -> String {
-    let (program, narrow) = (&plan.reduce, Registers { bits: 128, turns_bits: true });
+fn reduced(plan: &Plan, product: Vec<String>, narrow: Registers, turned: bool, values: &mut Vec<Value>) -> String {
+    let program = &plan.reduce;
     let operations = program.ops().len() - usize::from(turned);
     let names = values_behind(program, product, operations, narrow, "pr_", values);
     match (turned, program.ops().last()) {

@@ -225,6 +225,17 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
         let numbered = lengths.into_iter().enumerate();
         numbered.map(|(at, length)| Turn { number: first + at, length, beside: None, cuts }).collect()
     };
+    // The shortest texts may come under a key that is there as well as long ones.
+    let shortest = spec
+        .input(Role::Input)
+        .into_iter()
+        .flat_map(|port| legal(port, block, 0).into_iter().chain(legal(port, block, block)));
+    let kept = shortest.enumerate().map(|(at, length)| Turn {
+        number: RENEWED * (n + at) + KEPT,
+        length,
+        beside: None,
+        cuts: Cuts::None,
+    });
     let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
     let has_pieces = spec.framing == Framing::Message && !spec.single_chunk;
     let cut = spec.input(Role::Input).filter(|_| has_pieces);
@@ -232,7 +243,7 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
     let in_pieces = cut.map_or_else(Vec::new, |port| pieces(port, block, by_chance));
     let numbered = in_pieces.into_iter().enumerate();
     Turns {
-        whole: turn(lengths.clone(), 0, Cuts::None),
+        whole: turn(lengths.clone(), 0, Cuts::None).into_iter().chain(kept).collect(),
         left_over: turn(left_over, 2 * n, Cuts::None),
         in_chunks: turn(lengths, n, Cuts::Parts),
         in_pieces: numbered.map(|(at, (length, cuts))| Turn { number: at, length, beside: None, cuts }).collect(),
@@ -279,6 +290,12 @@ fn cut_anywhere(port: &PortSpec, block: u64, number: u64) -> Option<(u64, Cuts)>
     let length = legal(port, block, 2 * block + number * 7 % (4 * block))?;
     Some((length, Cuts::Anywhere { number, most, block }))
 }
+
+/// One in so many messages keeps its key.
+const RENEWED: usize = 3;
+
+/// The number of that one among them.
+const KEPT: usize = 2;
 
 /// Messages that are cut by chance where a block is small: each number of bytes that may be left over is a state.
 const MOST_ANYWHERE: u64 = 320;
@@ -398,7 +415,7 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind
     let mut stream = Stream::new();
     for &Turn { number: turn, length, beside, cuts } in turns {
         let mut message = head(spec, block, turn, beside, kind);
-        message.rekey = turn % 3 != 2 && !plain || stream.is_empty();
+        message.rekey = turn % RENEWED != KEPT && !plain || stream.is_empty();
         let Ok(begin) = writer.begin(&message) else { continue };
         let mut pieces = vec![begin];
         if spec.input(Role::Input).is_some() {
@@ -453,7 +470,24 @@ mod tests {
             };
             assert!((0..=2 * block).all(|length| texts(length).len() == TEXTS_BESIDE), "{place}");
         }
-        assert!(streams.iter().all(|turns| turns[1].number % 3 == 2 && turns[2].number % 3 != 2));
+        assert!(streams.iter().all(|turns| turns[1].number % RENEWED == KEPT && turns[2].number % RENEWED != KEPT));
+    }
+
+    #[test]
+    fn the_shortest_texts_come_with_a_key_that_is_kept() {
+        let library = library_with(&[]);
+        for spec in library.operations().iter().filter(|spec| spec.input(Role::Input).is_some()) {
+            let port = spec.input(Role::Input).expect("a text");
+            let kept: Vec<u64> = turns(spec, 16)
+                .whole
+                .iter()
+                .filter(|turn| turn.number % RENEWED == KEPT)
+                .map(|turn| turn.length)
+                .collect();
+            for more in [0, 16] {
+                assert!(legal(port, 16, more).is_none_or(|length| kept.contains(&length)), "{more}: {kept:?}");
+            }
+        }
     }
 
     #[test]

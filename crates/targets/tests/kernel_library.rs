@@ -245,6 +245,28 @@ fn loops_taken_apart_are_stitched_together() {
     }
 }
 
+/// A text that is hashed as it comes out of its key stream, though what is made of the hash is wanted last: no block of it
+/// waits on its way, which would be a recurrence of its own.
+#[test]
+fn texts_do_not_wait_for_those_who_want_their_hash_last() {
+    let found = loops("aes128-gcm-siv", "aead-decrypt");
+    let mut texts = found.iter().filter(|body| body.produces.iter().any(|port| port.0 == 16));
+    let split = texts.find_map(distribute_recurrence);
+    assert!(split.is_some_and(|split| split.independent.is_independent()), "of {} loops", found.len());
+}
+
+/// Keys of messages are made of blocks that share nothing, and stolen ciphertext goes from block to block in a list: these
+/// blocks, too, go through instructions.
+#[test]
+fn blocks_beside_long_texts_are_made_by_instructions() {
+    for (set, operation, blocks) in [("aes128-gcm-siv", "aead-encrypt", 8), ("aes128-xts", "xts-encrypt", 3)] {
+        let code = code_of(set, operation);
+        let is_of_one = |line: &&str| line.trim_start().starts_with("const __m128i k");
+        let last_rounds = code.lines().filter(is_of_one).filter(|line| line.contains("_mm_aesenclast_si128(")).count();
+        assert!(last_rounds >= blocks, "{set} {operation}: {last_rounds}");
+    }
+}
+
 /// Whether the processor has a feature.
 fn has_feature(name: &str) -> bool {
     match name {

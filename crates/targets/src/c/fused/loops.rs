@@ -11,8 +11,8 @@ use super::parallel_for::Divided;
 use super::report::{OnTrial, PrintedVariant};
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Machine, Names, Needs, ON_TRIAL, Renamed, Shared, Strategy,
-    Support, TabulatedFunction, Trials, machine, trial, trial_of_many,
+    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Machine, Names, Needs, ON_TRIAL, Renamed, Shared,
+    Strategy, Support, TabulatedFunction, Trials, machine, trial, trial_of_many,
 };
 use headrace_transform::control::CountedLoop;
 use headrace_transform::kernel::{Loop, Object, ObjectId};

@@ -9,6 +9,7 @@ use super::lanes::{lanes, lanes_after};
 use super::loop_frame::{CFunction, LoopNames, Support};
 use super::machine::Machine;
 use super::renamed::Renamed;
+use super::sequential::sequential;
 use super::tabulated::{TabulatedFunction, constant_tables, fillings, renamed};
 use super::translation_validation::{TABLES, tables_agree};
 use super::words::NotApplicable;
@@ -42,11 +43,12 @@ pub fn in_byte_planes(body: &Loop, machine: &Machine, names: &LoopNames) -> Resu
     let function = lanes_after(&tabulated.body, machine, &outside, &filled.statements)?;
     let text = format!("{}{}{}", constant_tables(&tabulated, &inside), filled.function, function.text);
     let cycles = machine.costs.beside_look_ups(function.cycles);
-    // Half of what filling takes, and half of a whole group: other ways take about twice as long for an iteration.
-    let group = f64::from(machine.vector_bits / BYTE);
-    let least_iterations = ((filled.cycles / cycles.max(1.0) + group) / 2.0).ceil() as u64;
+    // A whole group is computed for however few iterations, and tables are filled before it.
+    let group = f64::from(machine.vector_bits / BYTE) * cycles + filled.cycles;
+    let least_iterations = (group / sequential(body, names).cycles.max(1.0)).ceil() as u64;
     let support = function.support.iter().chain(&filled.support);
-    let support = support.enumerate().filter(|&(at, one)| !function.support[..at.min(function.support.len())].contains(one));
+    let support =
+        support.enumerate().filter(|&(at, one)| !function.support[..at.min(function.support.len())].contains(one));
     let support = support.map(|(_, one)| one.clone()).collect();
     let size = function.size + filled.size;
     let function = CFunction { text, cycles, support, size, ..function }.shown_by(TABLES.iter().cloned());
@@ -90,13 +92,8 @@ impl Filled {
             let [table, position] = [built.object, built.position].map(|object| &objects[object.0 as usize]);
             table.width == BYTE && position.width == BYTE
         };
-        let mut filled = Filled {
-            function: String::new(),
-            support: Vec::new(),
-            statements: String::new(),
-            cycles: 0.0,
-            size: 0,
-        };
+        let mut filled =
+            Filled { function: String::new(), support: Vec::new(), statements: String::new(), cycles: 0.0, size: 0 };
         if !computed.is_empty() {
             if !computed.iter().all(is_byte) {
                 return Err(NotApplicable("tables that are computed first are none of 256 bytes".into()));

@@ -2,7 +2,7 @@
 //! tables of bytes, so that a vector can hold one byte of many iterations.
 //!
 //! ```text
-//! y := S[x >> 24] + z     =>     T0[i] := S[i] & 0xff;  T1[i] := S[i] >> 8 & 0xff; ...       before the first iteration
+//! y := S[x >> 24] + z     =>     T0[i] := S[i] & 0xff;  T1[i] := S[i] >> 8 & 0xff; ...      before the first iteration
 //!                                y0 := T0[x3] + z0;  y1 := T1[x3] + z1 - (y0 < z0 ? -1 : 0); ...
 //! ```
 //!

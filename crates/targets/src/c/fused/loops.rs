@@ -228,8 +228,8 @@ fn with_layers(body: &Loop, outside: Outside) -> Option<Variant> {
     Some(Variant { way, function, needs: Needs::of(&machine.features), least_iterations: 0 })
 }
 
-/// A loop with a register for each byte of its words, for the levels that choose bytes from registers: those without maps
-/// of bytes and with registers as wide as those with them are as good as not there.
+/// A loop with a register for each byte of its words, for the levels that choose bytes from registers. Of those with the
+/// widest registers only the one that maps bytes counts: processors have both or none.
 fn with_byte_planes(body: &Loop, outside: Outside) -> Vec<Variant> {
     let widest = machine::for_affine_maps();
     let narrower = machine::for_every_loop()

@@ -1,13 +1,13 @@
-//! Loop vectorisation with a register for each byte of a word: tables whose content is secret or known late, in constant
-//! time. A loop of words as one of bytes, with a lane of a vector for each iteration.
+//! Loop vectorisation with a register for each byte of a word: look-ups in tables of late content, in constant time. A
+//! loop of words as one of bytes, with a lane of a vector for each iteration.
 //!
 //! What the context or the key makes of tables lies in tables of bytes that are filled first; elements are chosen from
-//! them by permutations of bytes ([`byte_planes`](headrace_transform::passes::byte_planes)), so no address depends on an
-//! index.
+//! them by permutations of bytes ([`byte_planes`](headrace_transform::passes::byte_planes)), so that no address depends
+//! on an index.
 
 use super::lanes::{lanes, lanes_after};
 use super::loop_frame::{CFunction, LoopNames, Support};
-use super::machine::Machine;
+use super::machine::{Machine, usual_costs};
 use super::renamed::Renamed;
 use super::sequential::sequential;
 use super::tabulated::{TabulatedFunction, constant_tables, fillings, renamed};
@@ -21,6 +21,9 @@ use std::fmt::Write as _;
 
 /// Bits of a lane.
 const BYTE: u32 = 8;
+
+/// Iterations that processors have at work where few are run: their look-ups overlap.
+const SIDE_BY_SIDE: u64 = 4;
 
 /// Elements that an operation of vectors copies in the least width, as compilers put copies into vectors.
 const COPIED: usize = 2;
@@ -45,7 +48,8 @@ pub fn in_byte_planes(body: &Loop, machine: &Machine, names: &LoopNames) -> Resu
     let cycles = machine.costs.beside_look_ups(function.cycles);
     // A whole group is computed for however few iterations, and tables are filled before it.
     let group = f64::from(machine.vector_bits / BYTE) * cycles + filled.cycles;
-    let least_iterations = (group / sequential(body, names).cycles.max(1.0)).ceil() as u64;
+    let alone = usual_costs().scalar_iterations(sequential(body, names).cycles, SIDE_BY_SIDE);
+    let least_iterations = (group / alone.max(1.0)).ceil() as u64;
     let support = function.support.iter().chain(&filled.support);
     let support =
         support.enumerate().filter(|&(at, one)| !function.support[..at.min(function.support.len())].contains(one));
@@ -112,7 +116,8 @@ impl Filled {
             let n = 1_usize << BYTE;
             let _ = write!(
                 filled.statements,
-                "  uint8_t places_[{n}];\n  for (unsigned i = 0; i < {n}; i++) places_[i] = (uint8_t)i;\n{call}, {n});\n"
+                "  uint8_t places_[{n}];\n  for (unsigned i = 0; i < {n}; i++) places_[i] = (uint8_t)i;\n\
+                 {call}, {n});\n"
             );
             filled.cycles += printed.cycles * n as f64;
             filled.function = printed.text;

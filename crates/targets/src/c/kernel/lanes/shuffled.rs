@@ -2,8 +2,8 @@
 //! no address depends on an index.
 //!
 //! Inversion in GF(2⁸) between affine maps is a few shuffles ([`NibbleTables`]), and an affine map is two. Any other
-//! table is one shuffle for every sixteen of its elements; the upper bits of an index choose between two of them, and so
-//! on.
+//! table is one shuffle for every sixteen of its elements; the upper bits of an index choose between two of them, and
+//! so on.
 
 use super::super::machine::{Machine, attribute};
 use super::Printer;

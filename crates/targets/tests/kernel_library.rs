@@ -365,7 +365,13 @@ fn sums_that_wait_in_fifos_are_taken_apart() {
 #[test]
 fn functions_of_bytes_become_tables() {
     let found = loops("twofish128", "ecb-encrypt");
-    for (strategy, level) in [(Strategy::Tables, "v128"), (Strategy::TableLanes, "avx512gfni")] {
+    let ways = [
+        (Strategy::Tables, "v128"),
+        (Strategy::BytePlanes, "avx2"),
+        (Strategy::TableLanes, "avx512gfni"),
+        (Strategy::BytePlanes, "avx512gfni"),
+    ];
+    for (strategy, level) in ways {
         let has_it = std::is_x86_feature_detected!("avx512vbmi") && std::is_x86_feature_detected!("gfni");
         if level == "avx512gfni" && !has_it {
             println!("not run: no permutations and affine maps of bytes");

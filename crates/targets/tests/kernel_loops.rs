@@ -327,6 +327,42 @@ fn tables_in_registers_do_what_loops_mean() {
 }
 
 #[test]
+fn byte_planes_do_what_loops_mean() {
+    let cases = [1, 4].map(|rounds| {
+        let name = format!("{rounds} rounds with tables that are known late");
+        Case { name, body: loops::late_tables(rounds) }
+    });
+    for machine in machines().into_iter().filter(|machine| machine.chooses_bytes()) {
+        let cases = printed(&cases, machine, |body, machine, names| {
+            let printed = print_loop(body, machine, Strategy::BytePlanes, names);
+            Ok(printed.unwrap_or_else(|error| panic!("{}", error.0)))
+        });
+        for compiler in compilers() {
+            compare(&cases, machine, 64, compiler);
+        }
+    }
+}
+
+/// What lanes do one by one stands in loops over their number; tables are read where they are filled, and whole.
+#[test]
+fn byte_planes_read_no_memory_at_their_indices() {
+    let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
+    let body = loops::late_tables(4);
+    for machine in machine::levels() {
+        match print_loop(&body, machine, Strategy::BytePlanes, &names) {
+            Ok(printed) => {
+                let n_lanes = machine.vector_bits / 8;
+                assert!(machine.chooses_bytes() && !printed.text.contains(&format!("i < {n_lanes};")));
+            }
+            Err(_) => assert!(!machine.chooses_bytes()),
+        }
+    }
+    // Where nothing is known late, nothing is filled.
+    let avx2 = machine::named("avx2").unwrap_or_else(|| panic!("there is one"));
+    assert!(print_loop(&loops::substitution(2, false), avx2, Strategy::BytePlanes, &names).is_err());
+}
+
+#[test]
 fn tables_in_registers_read_no_memory_at_their_indices() {
     let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
     let body = loops::beside(3, false);

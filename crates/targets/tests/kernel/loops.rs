@@ -73,6 +73,42 @@ impl Bytes {
     }
 }
 
+/// A Feistel network whose four tables of words are known late, and one of bytes, with sums, differences and a rotation
+/// by a bit.
+pub fn late_tables(n_rounds: usize) -> Loop {
+    let mut l = Bytes::new(8);
+    let tables = l.object("late", 32, 1024);
+    let bytes = l.object("late_bytes", 8, 256);
+    let keys = l.object("keys", 32, n_rounds);
+    let (mut left, mut right) = (l.word(0, 4, true), l.word(4, 4, false));
+    for round in 0..n_rounds {
+        let key = l.entry(keys, round);
+        left = l.graph.xor(left, key);
+        let looked: Vec<NodeId> = (0..4)
+            .map(|at| {
+                let byte = l.graph.extract(left, 24 - 8 * at, 8);
+                let above = l.graph.number(u128::from(at), 2);
+                let index = l.graph.concat(&[above, byte]);
+                l.graph.entry(tables, index, 32)
+            })
+            .collect();
+        let low = l.graph.extract(left, 3, 8);
+        let first = l.graph.sum(looked[0], looked[1]);
+        let second = l.graph.xor(first, looked[2]);
+        let third = l.graph.difference(second, looked[3]);
+        let turned = l.graph.rotate_left_by(third, 1);
+        let direct = l.graph.entry(bytes, low, 8);
+        let direct = l.graph.zero_extend(direct, 32);
+        let all = l.graph.sum(turned, direct);
+        let mixed = l.graph.xor(right, all);
+        right = left;
+        left = mixed;
+    }
+    l.put(left, true);
+    l.put(right, false);
+    l.finish()
+}
+
 /// Additions, rotations by values to the left and to the right, two words of 32 bits.
 pub fn rotating(n_rounds: usize) -> Loop {
     let mut l = Bytes::new(8);

@@ -30,6 +30,7 @@ registry! {
     back_substitute_affine: PASS;
     batch_byte_lookups: PASS;
     byte_layers: PASS;
+    byte_planes: PASS;
     canonicalize_loop: PASS;
     coalesce_byte_writes: PASS;
     coalesce_token_loads: PASS;

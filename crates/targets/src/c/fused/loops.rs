@@ -11,8 +11,8 @@ use super::parallel_for::Divided;
 use super::report::{OnTrial, PrintedVariant};
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Names, Needs, ON_TRIAL, Renamed, Shared, Strategy,
-    Support, TabulatedFunction, Trials, machine, trial, trial_of_many,
+    self, Blocks, CFunction, Items, LoopNames, MOST_FUNCTION, Machine, Names, Needs, ON_TRIAL, Renamed, Shared,
+    Strategy, Support, TabulatedFunction, Trials, machine, trial, trial_of_many,
 };
 use headrace_transform::control::CountedLoop;
 use headrace_transform::kernel::{Loop, Object, ObjectId};
@@ -189,6 +189,7 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
         let needs = Needs::of(&machine.features);
         variants.push(Variant { way: way.to_owned(), function, needs, least_iterations });
     }
+    variants.extend(with_byte_planes(body, outside));
     for machine in machine::for_every_loop() {
         let mut print = |strategy: Option<Strategy>| {
             let way = strategy.map_or(String::new(), |strategy| format!("_{}", strategy.name()));
@@ -232,6 +233,22 @@ fn with_layers(body: &Loop, outside: Outside) -> Option<Variant> {
     let (way, machine) = ("layers".to_owned(), machine::for_affine_maps()?);
     let function = kernel::print_loop(body, machine, Strategy::Layers, &outside.named(&outside.way(&way))).ok()?;
     Some(Variant { way, function, needs: Needs::of(&machine.features), least_iterations: 0 })
+}
+
+/// A loop with a register for each byte of its words, for the levels that choose bytes from registers. Of those with the
+/// widest registers only the one that maps bytes counts: processors have both or none.
+fn with_byte_planes(body: &Loop, outside: Outside) -> Vec<Variant> {
+    let widest = machine::for_affine_maps();
+    let narrower = machine::for_every_loop()
+        .filter(|machine| widest.is_none_or(|widest| machine.vector_bits < widest.vector_bits));
+    let print = |machine: &Machine| {
+        let way = format!("{}_{}", machine.name, Strategy::BytePlanes.name().replace('-', "_"));
+        let named = outside.way(&way);
+        let TabulatedFunction { function, least_iterations } =
+            kernel::in_byte_planes(body, machine, &outside.named(&named)).ok()?;
+        Some(Variant { way, function, needs: Needs::of(&machine.features), least_iterations })
+    };
+    widest.into_iter().chain(narrower).filter_map(print).collect()
 }
 
 /// A loop with tables, where it gains from them.

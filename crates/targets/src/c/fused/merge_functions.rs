@@ -277,20 +277,23 @@ impl Writer<'_> {
             text.push('\n');
         }
         // What few iterations take is another way, where some are worth while for many only.
-        let least = others.iter().map(|variant| variant.least_iterations).max().unwrap_or(0);
+        let mut least: Vec<u64> = others.iter().map(|variant| variant.least_iterations).filter(|&n| n > 0).collect();
+        least.sort_unstable();
+        least.dedup();
         let mut chosen = format!("{own}_way()");
         if !others.is_empty() {
             let supported: Vec<String> = others.iter().map(|variant| variant.needs.condition()).collect();
             text.push_str(&way(own, &supported));
         }
-        if least > 0 {
-            let supported = others.iter().map(|variant| match variant.least_iterations {
-                0 => variant.needs.condition(),
-                _ => "0".to_owned(),
+        for (at, below) in least.iter().enumerate().rev() {
+            let supported = others.iter().map(|variant| match variant.least_iterations < *below {
+                true => variant.needs.condition(),
+                false => "0".to_owned(),
             });
             let supported: Vec<String> = supported.collect();
-            text.push_str(&way(&format!("{own}_of_few"), &supported));
-            chosen = format!("iterations < {least} ? {own}_of_few_way() : {chosen}");
+            let name = if at == 0 { format!("{own}_of_few") } else { format!("{own}_below_{below}") };
+            text.push_str(&way(&name, &supported));
+            chosen = format!("iterations < {below} ? {name}_way() : {chosen}");
         }
         text.push_str("#endif\n");
         if let Some(arm) = arm {

@@ -23,6 +23,7 @@
 //! | `rows` | words of iterations that lie side by side, taken apart and put together by permutations |
 //! | `split_iteration` | pieces of iterations, as iterations of their own |
 //! | `distributed` | a loop as two, of which one need not wait |
+//! | `byte_planes` | one byte of a vector for each byte of a word, with tables that are filled first |
 //! | `tabulated` | several iterations side by side, with tables of what depends on single bytes |
 //! | `strategy` | which way to print a loop |
 //! | `autotune` | how long a printed loop takes on this processor |
@@ -46,6 +47,7 @@ mod autotune;
 mod bits;
 mod bitslice;
 mod blocks;
+mod byte_planes;
 mod distributed;
 mod expression;
 mod extract_reductions;
@@ -86,6 +88,7 @@ pub use advance_counters::{skipped, touched};
 pub use autotune::{Alone, ON_TRIAL, Trials, trial, trial_of_many};
 pub use bitslice::bitslice;
 pub use blocks::{Blocks, blocks, blocks_with_held};
+pub use byte_planes::in_byte_planes;
 pub use extract_reductions::with_sums;
 pub use lanes::lanes;
 pub use loop_frame::{CFunction, LoopNames, Support};

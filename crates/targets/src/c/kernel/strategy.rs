@@ -1,6 +1,7 @@
 //! Strategy selection for a loop, by estimated cost. Which way to print a loop.
 
 use super::bitslice::bitslice;
+use super::byte_planes::in_byte_planes;
 use super::distributed::distributed;
 use super::lanes::lanes;
 use super::layers::layers;
@@ -30,6 +31,8 @@ pub enum Strategy {
     Tables,
     /// One lane of a vector for each iteration, with tables that are filled first.
     TableLanes,
+    /// One byte of a vector for each byte of a word of each iteration, with tables that are filled first.
+    BytePlanes,
     /// One lane of a vector for each iteration, with long functions of bytes as tables that lie in registers.
     Registers,
     /// Iteration after iteration, its bytes side by side in registers.
@@ -48,6 +51,7 @@ impl Strategy {
         Strategy::Distributed,
         Strategy::Tables,
         Strategy::TableLanes,
+        Strategy::BytePlanes,
         Strategy::Registers,
         Strategy::Layers,
         Strategy::Modular,
@@ -63,6 +67,7 @@ impl Strategy {
             Strategy::Distributed => "distributed",
             Strategy::Tables => "tables",
             Strategy::TableLanes => "table-lanes",
+            Strategy::BytePlanes => "byte-planes",
             Strategy::Registers => "registers",
             Strategy::Layers => "layers",
             Strategy::Modular => "modular",
@@ -89,6 +94,7 @@ pub fn print_loop(
         Strategy::Distributed => distributed(body, machine, names),
         Strategy::Tables => tabulated(body, names).map(|tabulated| tabulated.function),
         Strategy::TableLanes => tabulated_lanes(body, machine, names).map(|tabulated| tabulated.function),
+        Strategy::BytePlanes => in_byte_planes(body, machine, names).map(|tabulated| tabulated.function),
         Strategy::Registers => tables_in_registers(body, machine, names),
         Strategy::Layers => layers(body, machine, names),
         Strategy::Modular => modular(body, machine, names),

@@ -130,19 +130,19 @@ fn least_iterations(tabulated: &Tabulated) -> u64 {
 }
 
 /// Names with tables of the function, and `own` as its local variables.
-fn renamed<'a>(names: &LoopNames<'a>, own: &'a [Object]) -> Renamed<'a> {
+pub(super) fn renamed<'a>(names: &LoopNames<'a>, own: &'a [Object]) -> Renamed<'a> {
     Renamed { names: names.names, tables: format!("{}_table", names.function), own }
 }
 
 /// Definitions of constant tables.
-fn constant_tables(tabulated: &Tabulated, names: &Renamed) -> String {
+pub(super) fn constant_tables(tabulated: &Tabulated, names: &Renamed) -> String {
     let mut roots = tabulated.body.roots();
     roots.extend(tabulated.built.iter().map(|built| built.value));
     tables(&tabulated.body.graph, &roots, names)
 }
 
 /// Statements that fill tables.
-fn fillings(tabulated: &Tabulated, names: &Renamed) -> String {
+pub(super) fn fillings(tabulated: &Tabulated, names: &Renamed) -> String {
     let body = &tabulated.body;
     let mut text = String::new();
     for built in &tabulated.built {

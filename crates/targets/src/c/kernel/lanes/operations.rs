@@ -65,7 +65,10 @@ impl Printer<'_> {
                 if whole { text } else { self.cut(text, width) }
             }
             Op::Concat(parts) => self.concat(&self.outside.pieces(parts), width)?,
-            Op::SignExtend(a) => self.cut(format!("({} ^ {}) - {}", of(a), top(a), top(a)), width),
+            Op::SignExtend(a) => match self.compared(id) {
+                Some((a, b, sign)) => format!("({v})({} {sign} {})", of(&a), of(&b)),
+                None => self.cut(format!("({} ^ {}) - {}", of(a), top(a), top(a)), width),
+            },
             Op::Equal(a, b) => format!("({v})({} == {}) & {}", of(a), of(b), self.number(1)),
             Op::Less(a, b) => format!("({v})({} < {}) & {}", of(a), of(b), self.number(1)),
             Op::LessSigned(a, b) => {
@@ -91,6 +94,18 @@ impl Printer<'_> {
                 return Err(NotApplicable("a node has no form in vectors".into()));
             }
         })
+    }
+
+    /// What is compared, and how, where a whole lane becomes ones where it is true: as comparisons of vectors give it.
+    pub(super) fn compared(&self, id: NodeId) -> Option<(NodeId, NodeId, &'static str)> {
+        let graph = &self.words.graph;
+        let Op::SignExtend(condition) = *graph.op(id) else { return None };
+        let (a, b, sign) = match *graph.op(condition) {
+            Op::Equal(a, b) => (a, b, "=="),
+            Op::Less(a, b) => (a, b, "<"),
+            _ => return None,
+        };
+        (graph.width(id) == self.lane() && graph.width(a) <= self.lane()).then_some((a, b, sign))
     }
 
     pub(super) fn signed_number(&self, value: u32) -> String {

@@ -33,6 +33,10 @@ impl Printer<'_> {
     pub(super) fn reads(&self, id: NodeId) -> Vec<NodeId> {
         match self.words.graph.op(id) {
             Op::RotateLeft(a, n) => vec![*a, self.turn(*n, self.words.graph.width(id)).1],
+            Op::SignExtend(_) => match self.compared(id) {
+                Some((a, b, _)) => vec![a, b],
+                None => self.outside.reads(id),
+            },
             _ => self.outside.reads(id),
         }
     }

@@ -1,16 +1,19 @@
 //! Table look-ups by byte shuffles. Elements of tables of bytes by shuffles, each of which chooses from sixteen bytes:
 //! no address depends on an index.
 //!
-//! Inversion in GF(2⁸) between affine maps is a few shuffles ([`NibbleTables`]). Any other table is one shuffle for
-//! every sixteen of its elements; the upper bits of an index choose between two of them, and so on.
+//! Inversion in GF(2⁸) between affine maps is a few shuffles ([`NibbleTables`]), and an affine map is two. Any other
+//! table is one shuffle for every sixteen of its elements; the upper bits of an index choose between two of them, and
+//! so on.
 
 use super::super::machine::{Machine, attribute};
 use super::Printer;
 use crate::c::kernel::Support;
+use headrace_boolean::byte_permute::AffineByte;
 use headrace_boolean::nibble_tables::{NibbleTables, Nibbles};
 use headrace_boolean::truth_table::Table;
 use headrace_machines::cost_model::Elements;
-use headrace_transform::kernel::{Op, TableId};
+use headrace_transform::kernel::{NodeId, Op, TableId};
+use headrace_transform::passes::tabulate::affine_of;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -19,6 +22,15 @@ const BITS: u32 = 256;
 
 /// Elements that a shuffle chooses from.
 const CHOICE: usize = 16;
+
+/// Tables of so many elements that the top bit of an index tells from others.
+const TOP: usize = 8;
+
+/// Tables of an affine map.
+const HALVES: usize = 2;
+
+/// Look-ups of any table that stand in a loop.
+const MOST_INLINED: usize = 64;
 
 /// A table as tables of nibbles, if it is one.
 fn nibble_tables(elements: &[u128]) -> Option<NibbleTables> {
@@ -48,8 +60,24 @@ impl Printer<'_> {
         self.machine.byte_shuffle && self.machine.vector_bits <= BITS && whole && length <= 256 && width <= 8
     }
 
+    /// The affine map that a table is, which two shuffles compute.
+    fn halves(&self, table: Option<TableId>) -> Option<AffineByte> {
+        affine_of(self.words.graph.table(table?)).filter(|_| self.machine.vector_bits == BITS)
+    }
+
+    /// Whether so much is looked up that what does it is called: inside of the loop it would not fit the cache of
+    /// instructions.
+    fn is_called(&self) -> bool {
+        let way = |id: &NodeId| self.way_of_elements(*id);
+        let long = |id: &NodeId| matches!(way(id), Some(Elements::Shuffled { sixteens }) if sixteens > HALVES);
+        self.reachable().iter().filter(|id| long(id)).count() > MOST_INLINED
+    }
+
     /// How they are.
     pub(super) fn way_of_shuffles(&self, table: Option<TableId>, length: usize) -> Elements {
+        if self.halves(table).is_some() {
+            return Elements::Shuffled { sixteens: HALVES };
+        }
         match table.is_some_and(|table| self.nibbles.contains_key(&table)) {
             true => Elements::Nibbles,
             false => Elements::Shuffled { sixteens: length / CHOICE },
@@ -72,6 +100,11 @@ impl Printer<'_> {
         }
         self.support("#include <immintrin.h>\n");
         let nibbles = table.and_then(|table| self.nibbles.get(&table));
+        if let Some(map) = self.halves(table) {
+            let name = format!("{array}_{}", self.machine.name);
+            self.needs(Support::of_loop(of_halves(map, self.machine, &name)));
+            return format!("({}){name}((__m{BITS}i){index})", self.v());
+        }
         let call = match nibbles {
             Some(tables) => {
                 let name = format!("{array}_{}", self.machine.name);
@@ -80,8 +113,9 @@ impl Printer<'_> {
                 format!("{name}((__m{BITS}i){index})")
             }
             None => {
-                let name = format!("hr_choose_{length}_{}", self.machine.name);
-                self.support(of_sixteens(length, self.machine, &name));
+                let called = self.is_called();
+                let name = format!("hr_{}_{length}_{}", if called { "find" } else { "choose" }, self.machine.name);
+                self.support(of_sixteens(length, self.machine, &name, called));
                 format!("{name}((const uint8_t *)({array}), (__m{BITS}i){index})")
             }
         };
@@ -89,9 +123,10 @@ impl Printer<'_> {
     }
 }
 
-/// A function of the C program on vectors of bytes.
-fn function(machine: &Machine, name: &str, arguments: &str, lines: &[String], value: &str) -> String {
-    let mut text = format!("HR_INLINED {}static inline __m{BITS}i {name}({arguments})\n{{\n", attribute(machine));
+/// A function of the C program on vectors of bytes, `called` or inside of what uses it.
+fn function(machine: &Machine, name: &str, arguments: &str, lines: &[String], value: &str, called: bool) -> String {
+    let (kept, kind) = if called { ("HR_APART", "static") } else { ("HR_INLINED", "static inline") };
+    let mut text = format!("{kept} {}{kind} __m{BITS}i {name}({arguments})\n{{\n", attribute(machine));
     for line in lines {
         let _ = writeln!(text, "  {line};");
     }
@@ -136,7 +171,7 @@ fn of_nibbles(tables: &NibbleTables, machine: &Machine, name: &str) -> String {
         0 => value,
         constant => xor(&value, &format!("_mm256_set1_epi8({})", constant as i8)),
     };
-    function(machine, name, "__m256i x", &lines, &value)
+    function(machine, name, "__m256i x", &lines, &value, false)
 }
 
 /// The function of AArch64 that chooses from any table of a length: from four registers at once, and what is not there
@@ -161,19 +196,42 @@ fn of_registers(length: usize, name: &str) -> String {
     text + "  return y;\n}\n"
 }
 
-/// The function that chooses from any table of a length.
-fn of_sixteens(length: usize, machine: &Machine, name: &str) -> String {
+/// The function that an affine map of bytes is: what its four lower bits add, and what the upper ones do.
+fn of_halves(map: AffineByte, machine: &Machine, name: &str) -> String {
+    let table = |shift: u32, constant: u8| {
+        let bytes: Vec<String> =
+            (0..CHOICE as u8).map(|x| ((map.apply(x << shift) ^ map.constant ^ constant) as i8).to_string()).collect();
+        format!("_mm256_broadcastsi128_si256(_mm_setr_epi8({}))", bytes.join(","))
+    };
+    let lines = [
+        "const __m256i nibble = _mm256_set1_epi8(15)".to_owned(),
+        "const __m256i low = _mm256_and_si256(x, nibble)".to_owned(),
+        "const __m256i high = _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble)".to_owned(),
+    ];
+    let chosen = |table: &str, index: &str| format!("_mm256_shuffle_epi8({table}, {index})");
+    let value = xor(&chosen(&table(0, map.constant), "low"), &chosen(&table(4, 0), "high"));
+    function(machine, name, "__m256i x", &lines, &value, false)
+}
+
+/// The function that chooses from any table of a length. A shuffle gives zero where the top bit of an index is set: of
+/// two tables that this bit tells apart one gives what is chosen and the other zero.
+fn of_sixteens(length: usize, machine: &Machine, name: &str, called: bool) -> String {
     let n = length / CHOICE;
+    let row = |at: usize| format!("_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table + {at}))");
     let mut lines = Vec::new();
-    // The top bit of an index would make it none.
-    let low = if n > 8 { "_mm256_and_si256(x, _mm256_set1_epi8(15))" } else { "x" };
-    lines.push(format!("const __m256i low = {low}"));
-    let mut chosen: Vec<String> = (0..n)
-        .map(|at| {
-            let table = format!("_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table + {at}))");
-            format!("_mm256_shuffle_epi8({table}, low)")
-        })
-        .collect();
+    let shuffled = |at: usize, index: &str| format!("_mm256_shuffle_epi8({}, {index})", row(at));
+    let mut chosen: Vec<String> = match n > TOP {
+        true => {
+            lines.push("const __m256i low = _mm256_and_si256(x, _mm256_set1_epi8(-113))".to_owned());
+            lines.push("const __m256i high = _mm256_xor_si256(low, _mm256_set1_epi8(-128))".to_owned());
+            let both = |at: usize| match at + TOP < n {
+                true => format!("_mm256_or_si256({}, {})", shuffled(at, "low"), shuffled(at + TOP, "high")),
+                false => shuffled(at, "low"),
+            };
+            (0..TOP).map(both).collect()
+        }
+        false => (0..n).map(|at| shuffled(at, "x")).collect(),
+    };
     let mut level = 0;
     while chosen.len() > 1 {
         lines.push(format!("const __m256i bit{level} = _mm256_slli_epi16(x, {})", 3 - level));
@@ -189,5 +247,5 @@ fn of_sixteens(length: usize, machine: &Machine, name: &str) -> String {
         chosen = next.collect();
         level += 1;
     }
-    function(machine, name, "const uint8_t *table, __m256i x", &lines, &chosen.concat())
+    function(machine, name, "const uint8_t *table, __m256i x", &lines, &chosen.concat(), called)
 }

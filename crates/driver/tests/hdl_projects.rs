@@ -159,7 +159,9 @@ class Platform:
         assert os.path.isfile(path), path
 core = getattr(wrapper, made.name)(Platform())
 from migen.fhdl import verilog
-print("made", len(str(verilog.convert(core))))
+[top] = [node.args[0].value for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Instance"]
+assert f"{top} {top}(" in str(verilog.convert(core))
+print("made")
 "#;
 
 #[test]

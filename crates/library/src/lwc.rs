@@ -363,7 +363,8 @@ impl Script {
         self.pdi.pieces(NONCE, END_OF_TYPE, message.nonce);
         self.pdi.pieces(AD, END_OF_TYPE, message.ad);
         self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
-        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext);
+        // What has no byte and is not the last has no answer.
+        self.output.pieces_of(&[1, 3, 6, 2, 4], (CIPHERTEXT, END_OF_TYPE), message.ciphertext);
         self.output.segment(TAG, END_OF_TYPE | LAST, message.tag);
         self.output.word("STT", SUCCESS << 28);
     }
@@ -453,8 +454,13 @@ impl Words {
 
     /// A string in segments, of which each but the last has one word or some, and one none; `flags` are those of the last one.
     fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8]) {
+        self.pieces_of(&[1, 3, 0, 6, 2, 4], (kind, flags), bytes);
+    }
+
+    /// The same with segments of so many words.
+    fn pieces_of(&mut self, sizes: &[usize], (kind, flags): (u32, u32), bytes: &[u8]) {
         let mut rest = bytes;
-        for words in [1, 3, 0, 6, 2, 4] {
+        for words in sizes {
             let (front, behind) = rest.split_at(rest.len().min(words * self.word_bytes));
             if behind.is_empty() {
                 break;

@@ -209,7 +209,7 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// Whether [`Core::network`] with words of so many bits works on blocks, whose strings may be cut behind any word.
+    /// Whether [`Core::network`] with words of so many bits works on blocks.
     pub fn is_on_blocks(&self, variants: &[Instantiation], word_bits: u32) -> bool {
         word_bits == 32 && variants.first().is_some_and(|sealing| self.blocks(sealing).is_some())
     }
@@ -269,7 +269,7 @@ pub struct Script {
     keeps_keys: bool,
     /// Texts go out in segments of [`SEGMENT_BYTES`].
     framed: bool,
-    /// Messages in segments that are cut behind any word, for cores that take them.
+    /// Messages in several segments, for cores that take them in whole blocks.
     pieces: Option<Box<Script>>,
 }
 
@@ -302,12 +302,12 @@ impl Script {
         Script { framed, ..self }
     }
 
-    /// The same, with messages in segments that are cut behind any word in files of their own.
+    /// The same, with messages in several segments in files of their own.
     pub fn add_pieces(&mut self, pieces: Script) {
         self.pieces = Some(Box::new(pieces));
     }
 
-    /// Messages in segments that are cut behind any word.
+    /// Messages in several segments.
     pub fn pieces(&self) -> Option<&Script> {
         self.pieces.as_deref()
     }
@@ -356,20 +356,18 @@ impl Script {
         self.output.word("STT", SUCCESS << 28);
     }
 
-    /// A message to encrypt whose strings are all cut, the nonce and within blocks, too, for a core on blocks: segments of output are those
-    /// of the text.
+    /// A message to encrypt whose associated data and text come in several segments of whole blocks, as a core on blocks takes them.
     pub fn encrypt_in_pieces(&mut self, message: &Sealed<'_>) {
         self.begin(ENCRYPT, "ENC", message);
-        self.pdi.pieces(NONCE, END_OF_TYPE, message.nonce);
+        self.pdi.segment(NONCE, END_OF_TYPE, message.nonce);
         self.pdi.pieces(AD, END_OF_TYPE, message.ad);
         self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
-        // What has no byte and is not the last has no answer.
-        self.output.pieces_of(&[1, 3, 6, 2, 4], (CIPHERTEXT, END_OF_TYPE), message.ciphertext);
+        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext);
         self.output.segment(TAG, END_OF_TYPE | LAST, message.tag);
         self.output.word("STT", SUCCESS << 28);
     }
 
-    /// A message without text to decrypt, whose nonce is cut within a word, which a core on blocks answers by failure.
+    /// A message without text to decrypt, whose nonce is cut, which a core on blocks answers by failure.
     pub fn misfit(&mut self, message: &Sealed<'_>) {
         self.begin(DECRYPT, "DEC", message);
         let (front, rest) = message.nonce.split_at(message.nonce.len().min(5));
@@ -452,16 +450,11 @@ impl Words {
         }
     }
 
-    /// A string in segments, of which each but the last has one word or some, and one none; `flags` are those of the last one.
+    /// A string in segments of whole blocks, of which one has none, and a last one; `flags` are those of that.
     fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8]) {
-        self.pieces_of(&[1, 3, 0, 6, 2, 4], (kind, flags), bytes);
-    }
-
-    /// The same with segments of so many words.
-    fn pieces_of(&mut self, sizes: &[usize], (kind, flags): (u32, u32), bytes: &[u8]) {
         let mut rest = bytes;
-        for words in sizes {
-            let (front, behind) = rest.split_at(rest.len().min(words * self.word_bytes));
+        for blocks in [1, 0, 2] {
+            let (front, behind) = rest.split_at(rest.len().min(blocks * BLOCK_BYTES as usize));
             if behind.is_empty() {
                 break;
             }
@@ -546,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_in_pieces_are_cut_behind_words() {
+    fn strings_in_pieces_are_cut_behind_blocks() {
         let mut script = Script::of_words(32);
         let message = Sealed {
             key: &[1; 4],
@@ -563,7 +556,7 @@ mod tests {
             let words = text.lines().filter(|line| line.starts_with("HDR") || line.starts_with("STT"));
             words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
         });
-        let pieces = "D0000004 D2000008 10000004 1000000C 10000000 12000002 43000000";
+        let pieces = "D200000C 10000010 10000000 12000002 43000000";
         assert_eq!(pdi, format!("{pieces} D0000005 D2000007 12000012 52000000 83000004"));
         assert_eq!(output, "52000000 83000004 E0000000 43000000 F0000000");
     }

@@ -20,7 +20,7 @@ const MOST_ANSWERS: usize = 48;
 /// The same where messages are added by which cycles are measured.
 const MOST_ANSWERS_MEASURED: usize = 12;
 
-/// Known answers whose strings are cut within blocks, at most.
+/// Known answers in several segments, at most.
 const MOST_IN_PIECES: usize = 12;
 
 /// Blocks of messages by which it is measured what a block takes.
@@ -207,8 +207,8 @@ fn measured(core: &Core<'_>, network: &Network, block_bytes: u64, script: &mut S
 type Refused<'a> = dyn Fn(&Sealed<'_>, &[u8]) -> Option<BTreeMap<Role, Vec<u8>>> + 'a;
 
 /// Messages of known answers: those of an authenticated cipher are encrypted, decrypted, and decrypted with a tag that is not theirs,
-/// in which one bit is wrong, another one each time. They are added to a script. `in_pieces` says that strings may be
-/// cut behind any word.
+/// in which one bit is wrong, another one each time. They are added to a script. `in_pieces` says that strings must be
+/// cut behind blocks.
 fn script(
     core: &Core<'_>,
     answers: &[KnownAnswer],
@@ -255,7 +255,7 @@ fn script(
     Ok(script)
 }
 
-/// Messages whose strings are cut within blocks, and between them some that are cut within a word, which fail.
+/// Messages in several segments of whole blocks, and between them some that are cut within a block, which fail.
 fn pieces(all: &[Sealed<'_>]) -> Script {
     let mut script = Script::of_words(32);
     let empty = all.iter().find(|one| one.plaintext.is_empty());

@@ -92,7 +92,7 @@ impl Language {
 }
 
 /// What a README says of messages in pieces, and of the bench for cocotb.
-const PIECES: &str = " Segments may be cut behind any word: `kat/pieces` has messages which are, and others that are cut within a word, whose status is \
+const PIECES: &str = " Strings may come in several segments of whole blocks: `kat/pieces` has messages that do, and others cut within a block, whose status is \
                       failure.";
 const COCOTB: &str = " `python3 test/test_LWC.py` plays them by cocotb 2; `KAT` names another folder of messages.";
 

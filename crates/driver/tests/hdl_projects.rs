@@ -79,9 +79,90 @@ fn cores_with_the_lwc_hardware_api_play_their_messages() {
         } else if is_here {
             let said = tested(&folder, &project, &["SEED=3", "STALL=20"]);
             assert!(said.contains("operation lwc: "), "{said}");
+            plays_pieces(&folder, &project);
         }
     }
 }
+
+/// A core that takes several segments plays messages of such, by the bench and by cocotb.
+fn plays_pieces(folder: &Folder, project: &Path) {
+    if has_cocotb() {
+        for kat in ["kat", "kat/pieces"] {
+            let mut python = Command::new("python3");
+            let said = folder.run_in(project, python.arg("test/test_LWC.py").env("KAT", kat).env("MESSAGES", "24"));
+            assert!(said.contains(" messages passed"), "{said}");
+        }
+    }
+    let words = std::fs::read_to_string(project.join("kat/pieces/do.txt")).expect("there is one");
+    assert!(words.contains("STT = F") && words.contains("HDR = 50000010"), "{words}");
+    for file in ["pdi.txt", "sdi.txt", "do.txt"] {
+        std::fs::copy(project.join("kat/pieces").join(file), project.join("kat").join(file)).expect("they are there");
+    }
+    tested(folder, project, &["SEED=4", "STALL=30"]);
+}
+
+/// Ciphertexts may be longer than their plaintexts: messages and cuts of them are those of the interpreter.
+#[test]
+fn cores_whose_ciphertexts_have_other_lengths_play_their_messages() {
+    if !answers("iverilog", "-V") {
+        return;
+    }
+    let folder = Folder::new();
+    for set in ["ape120-v1", "minalpher"] {
+        let project = folder.build("verilog", &[set, "--shape", "lwc"]);
+        assert!(tested(&folder, &project, &["SEED=5", "STALL=20"]).contains("operation lwc: "), "{set}");
+    }
+    let wide = ["minalpher", "--shape", "lwc", "--target", "verilog", "--word-bits", "64"];
+    refused(&wide, "such cores have words of 32 bits");
+}
+
+/// Whether python3 has cocotb 2.
+fn has_cocotb() -> bool {
+    let found = Command::new("python3").args(["-c", "import cocotb_tools"]).output();
+    found.is_ok_and(|output| output.status.success())
+}
+
+/// Wrappers for LiteX are Python, and where LiteX is there, each can be imported and made.
+#[test]
+fn wrappers_for_litex_are_modules() {
+    let folder = Folder::new();
+    for (set, shape) in [("hex", &[][..]), ("sha256", &["--shape", "axi"]), ("sha256", &["--shape", "lwc"])] {
+        let project = folder.build("verilog", &[&[set], shape].concat());
+        let files = std::fs::read_dir(&project).expect("it is there").flatten().map(|file| file.path());
+        let wrappers: Vec<_> = files.filter(|path| path.to_string_lossy().ends_with("_litex.py")).collect();
+        assert!(!wrappers.is_empty(), "{set}");
+        for wrapper in wrappers {
+            let said = folder.run(Command::new("python3").args(["-c", LITEX]).arg(wrapper));
+            assert!(said.contains("made") || said.contains("no LiteX"), "{said}");
+            if said.contains("no LiteX") {
+                eprintln!("checked by its syntax only: no LiteX");
+            }
+        }
+    }
+}
+
+/// Reads a wrapper, and makes its module where LiteX is there: all sources are files, and its Verilog has an instance of the top.
+const LITEX: &str = r#"
+import ast, importlib.util, os, sys
+text = open(sys.argv[1]).read()
+tree = ast.parse(text)
+[made] = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+try:
+    import litex.gen
+except ImportError:
+    sys.exit(print("no LiteX"))
+spec = importlib.util.spec_from_file_location("wrapper", sys.argv[1])
+wrapper = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(wrapper)
+class Platform:
+    def add_source(self, path):
+        assert os.path.isfile(path), path
+core = getattr(wrapper, made.name)(Platform())
+from migen.fhdl import verilog
+[top] = [node.args[0].value for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Instance"]
+assert f"{top} {top}(" in str(verilog.convert(core))
+print("made")
+"#;
 
 #[test]
 fn messages_that_are_refused_have_what_their_cipher_puts_out_of_them() {
@@ -123,8 +204,7 @@ fn cores_at_buses_give_known_answers_by_registers_and_streams() {
         let project = folder.build("verilog", &["poly1305", "--operation", "mac", "--shape", "axi"]);
         folder.run_in(&project, Command::new("make").args(["-s", "lint"]));
     }
-    let has_cocotb = Command::new("python3").args(["-c", "import cocotb_tools"]).output();
-    if has_cocotb.is_ok_and(|output| output.status.success()) {
+    if has_cocotb() {
         let said = folder.run_in(&project, Command::new("python3").arg("encode/test/test_HexEncode_axi.py"));
         assert!(said.contains("messages passed"), "{said}");
     }

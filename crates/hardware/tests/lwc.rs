@@ -141,15 +141,93 @@ fn in_both_directions(nonce: u32) -> Vec<Vec<u32>> {
     }))
 }
 
+/// The bytes of a segment by its number, where its string has more.
+type Cut = fn(u32) -> u32;
+
+/// A string in segments, each but the last one of as many bytes as `cut` says of its number; those of no byte, too.
+fn in_segments(kind: u32, flags: u32, bytes: u32, seed: u32, cut: Cut) -> Vec<u32> {
+    let (mut words, mut left) = (Vec::new(), bytes);
+    for number in 0.. {
+        let some = cut(number + seed);
+        if some > left || number == 6 {
+            words.extend(segment(kind, flags, left, seed + number));
+            break;
+        }
+        // The flags that say that it is the last one are those of the last one.
+        words.extend(segment(kind, flags & 4, some, seed + number));
+        left -= some;
+    }
+    words
+}
+
+/// A string in one segment.
+const WHOLE: Cut = |_| 17;
+
+/// Messages in both directions whose associated data and texts are in segments, with ends that are no word.
+fn in_pieces(nonce: u32, cut: Cut) -> Vec<Vec<u32>> {
+    let all = [0, 4, 16, 17, 32, 39, 64, 95].into_iter().enumerate();
+    under_a_key(all.flat_map(|(number, bytes)| {
+        let seed = number as u32;
+        [2, 3].map(|instruction| {
+            let (text, flags) = if instruction == 2 { (4, 7) } else { (5, 6) };
+            let mut words = vec![instruction << 28];
+            words.extend(segment(0xd, 2, nonce, 3));
+            words.extend(in_segments(1, 2, [0, 21, 16, 48][number % 4], seed + instruction, cut));
+            words.extend(in_segments(text, flags, bytes, seed, cut));
+            if instruction == 3 {
+                words.extend(segment(8, 3, 16, 9));
+            }
+            words
+        })
+    }))
+}
+
+/// Segments end where blocks end.
+const CUTS: [Cut; 2] = [|_| 16, |number| [16, 0, 32][number as usize % 3]];
+
 /// A core with one cipher on blocks makes what one with a cipher for each direction makes.
 fn one_cipher_makes_what_two_make(one: &str, two: &str, nonce: u32, cycles: u64) {
-    let inputs = in_both_directions(nonce);
-    let wanted = interpreted(&network(two), &inputs);
     let core = network(one);
-    assert_eq!(interpreted(&core, &inputs), wanted, "{one}");
-    assert_eq!(simulated(&core, &inputs, wanted.len()).0, wanted, "{one}");
+    for inputs in CUTS.map(|cut| in_pieces(nonce, cut)).into_iter().chain([in_both_directions(nonce)]) {
+        let wanted = interpreted(&network(two), &inputs);
+        assert_eq!(interpreted(&core, &inputs), wanted, "{one}");
+        assert_eq!(simulated(&core, &inputs, wanted.len()).0, wanted, "{one}");
+    }
+    a_cut_within_a_block_fails(one, nonce);
     for instruction in [2, 3] {
         assert_eq!(cycles_of_a_block(one, &aead(instruction, nonce)), cycles, "{one}");
+    }
+}
+
+/// What messages end with, as the API has it: success, or failure.
+const STATUS: [u64; 2] = [0x1_e000_0000, 0x1_f000_0000];
+
+/// A message of which a string is cut within a block, which a core on blocks does not take, fails, and the messages behind it are as if
+/// it were not there: they succeed.
+fn a_cut_within_a_block_fails(core: &str, nonce: u32) {
+    let whole = WHOLE;
+    let cuts: [Cut; 3] = [|_| 4, |number| [3, 16, 1, 8][number as usize % 4], |_| 13];
+    let core = network(core);
+    for cut in cuts {
+        for of in [[cut, whole, whole], [whole, cut, whole], [whole, whole, cut], [cut, cut, cut]] {
+            let misfit = |seed: u32, bytes: u32| {
+                let mut words = vec![2 << 28];
+                words.extend(in_segments(0xd, 2, nonce, seed, of[0]));
+                words.extend(in_segments(1, 2, 26, seed, of[1]));
+                words.extend(in_segments(4, 7, bytes, seed, of[2]));
+                words
+            };
+            let good = message(2, (nonce, 3), 21, 39);
+            let inputs = under_a_key([good.clone(), misfit(0, 26), good.clone(), misfit(1, 32), good].into_iter());
+            let wanted = interpreted(&core, &inputs);
+            let (words, _) = simulated(&core, &inputs, wanted.len());
+            assert_eq!(words, wanted);
+            let messages: Vec<&[u64]> = words.split_inclusive(|word| word >> 32 == 1).collect();
+            let statuses: Vec<Option<&u64>> = messages.iter().map(|message| message.last()).collect();
+            let [success, failure] = STATUS.each_ref().map(Some);
+            assert_eq!(statuses, [success, failure, success, failure, success]);
+            assert!(messages[0] == messages[2] && messages[0] == messages[4]);
+        }
     }
 }
 

@@ -15,6 +15,10 @@ use std::fmt::Write as _;
 /// Most bytes of a segment. Strings of messages that are made here are segments, each of them.
 pub const MAX_SEGMENT_BYTES: usize = 0xffff;
 
+/// Bytes of a segment of text that goes out of a core whose ciphertexts are not always as long as their plaintexts; the last one of a
+/// text has fewer.
+pub const SEGMENT_BYTES: usize = 32;
+
 /// Bytes of a block, of keys and of tags in cores on blocks.
 const BLOCK_BYTES: u64 = 16;
 
@@ -154,11 +158,13 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Its network, with words of so many bits and with the networks of these variants of its operations in it, in their order.
-    pub fn network(&self, variants: &[Instantiation], word_bits: u32) -> Option<Instantiation> {
+    /// Its network, with words of so many bits and with the networks of these variants of its operations in it, in their order. `framed`
+    /// says that ciphertexts are not always as long as their plaintexts, for which there have to be words of 32 bits, a tag of one length
+    /// and no secret message number.
+    pub fn network(&self, variants: &[Instantiation], word_bits: u32, framed: bool) -> Option<Instantiation> {
         let network = |entity: &str| Instantiation { entity: format!("ctl.parts.lwc.{entity}"), arguments: Vec::new() };
         Some(match (self, variants) {
-            (Core::Aead { .. }, [sealing, _]) if word_bits == 32 && self.blocks(sealing).is_some() => {
+            (Core::Aead { .. }, [sealing, _]) if !framed && self.is_on_blocks(variants, word_bits) => {
                 let blocks = self.blocks(sealing)?;
                 let core = network("AeadBlocks").with("Cipher", blocks.network.to_string());
                 if blocks.pads { core.with("PADS", "true") } else { core }
@@ -168,19 +174,25 @@ impl<'a> Core<'a> {
                     Some((name, _)) => network.clone().with(name, sizes.tag.to_string()),
                     None => network.clone(),
                 };
-                let framed = |spec: &OperationSpec, role: Role| {
+                let has_size = |spec: &OperationSpec, role: Role| {
                     spec.input(role).is_some_and(|port| port.companion.is_some()).to_string()
                 };
-                let core = network("Aead")
+                let framed_out = encrypt.output(Role::Tag).is_some_and(|port| port.companion.is_some());
+                if framed && (word_bits != 32 || sizes.secret > 0 || framed_out) {
+                    return None;
+                }
+                let core = network(if framed { "FramedAead" } else { "Aead" })
                     .with("Encrypt", with_tag(sealing).to_string())
                     .with("Decrypt", with_tag(opening).to_string())
                     .with("KEY_BYTES", sizes.key.to_string())
                     .with("NONCE_BYTES", sizes.nonce.to_string())
                     .with("TAG_BYTES", sizes.tag.to_string())
-                    .with("KEY_FRAMED", framed(encrypt, Role::Key))
-                    .with("NONCE_FRAMED", framed(encrypt, Role::Nonce))
-                    .with("TAG_FRAMED", framed(decrypt, Role::TagIn));
-                let framed_out = encrypt.output(Role::Tag).is_some_and(|port| port.companion.is_some());
+                    .with("KEY_FRAMED", has_size(encrypt, Role::Key))
+                    .with("NONCE_FRAMED", has_size(encrypt, Role::Nonce))
+                    .with("TAG_FRAMED", has_size(decrypt, Role::TagIn));
+                if framed {
+                    return Some(core.with("SEGMENT_BYTES", SEGMENT_BYTES.to_string()));
+                }
                 let other = [
                     ("WORD_BYTES", u64::from(word_bits / 8), 4),
                     ("SECRET_BYTES", sizes.secret, 0),
@@ -195,6 +207,11 @@ impl<'a> Core<'a> {
             }
             _ => return None,
         })
+    }
+
+    /// Whether [`Core::network`] with words of so many bits works on blocks.
+    pub fn is_on_blocks(&self, variants: &[Instantiation], word_bits: u32) -> bool {
+        word_bits == 32 && variants.first().is_some_and(|sealing| self.blocks(sealing).is_some())
     }
 
     /// The network that does both directions on blocks, where the one that encrypts is the standard one and keys and tags are
@@ -250,6 +267,10 @@ pub struct Script {
     key: Vec<u8>,
     /// Keys come where they are others, and never again.
     keeps_keys: bool,
+    /// Texts go out in segments of [`SEGMENT_BYTES`].
+    framed: bool,
+    /// Messages in several segments, for cores that take them in whole blocks.
+    pieces: Option<Box<Script>>,
 }
 
 /// A file, with the bytes of a word.
@@ -270,7 +291,33 @@ impl Script {
             messages: 0,
             key: Vec::new(),
             keeps_keys: false,
+            framed: false,
+            pieces: None,
         }
+    }
+
+    /// The same for a core whose ciphertexts are not always as long as their plaintexts, if it is one.
+    #[must_use]
+    pub fn framed(self, framed: bool) -> Self {
+        Script { framed, ..self }
+    }
+
+    /// The same, with messages in several segments in files of their own.
+    pub fn add_pieces(&mut self, pieces: Script) {
+        self.pieces = Some(Box::new(pieces));
+    }
+
+    /// Messages in several segments.
+    pub fn pieces(&self) -> Option<&Script> {
+        self.pieces.as_deref()
+    }
+
+    /// A text that goes out, and the flags of its last segment.
+    fn text(&mut self, kind: u32, flags: u32, bytes: &[u8]) {
+        let whole = if self.framed { bytes.len() / SEGMENT_BYTES * SEGMENT_BYTES } else { 0 };
+        let (front, rest) = bytes.split_at(whole);
+        front.chunks(SEGMENT_BYTES).for_each(|some| self.output.segment(kind, 0, some));
+        self.output.segment(kind, flags, rest);
     }
 
     /// Bits of a word of public data.
@@ -304,9 +351,33 @@ impl Script {
         if let Some((_, encrypted)) = message.secret {
             self.output.segment(ENCRYPTED_SECRET, END_OF_TYPE, encrypted);
         }
-        self.output.segment(CIPHERTEXT, END_OF_TYPE, message.ciphertext);
+        self.text(CIPHERTEXT, END_OF_TYPE, message.ciphertext);
         self.output.segment(TAG, END_OF_TYPE | LAST, message.tag);
         self.output.word("STT", SUCCESS << 28);
+    }
+
+    /// A message to encrypt whose associated data and text come in several segments of whole blocks, as a core on blocks takes them.
+    pub fn encrypt_in_pieces(&mut self, message: &Sealed<'_>) {
+        self.begin(ENCRYPT, "ENC", message);
+        self.pdi.segment(NONCE, END_OF_TYPE, message.nonce);
+        self.pdi.pieces(AD, END_OF_TYPE, message.ad);
+        self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
+        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext);
+        self.output.segment(TAG, END_OF_TYPE | LAST, message.tag);
+        self.output.word("STT", SUCCESS << 28);
+    }
+
+    /// A message without text to decrypt, whose nonce is cut, which a core on blocks answers by failure.
+    pub fn misfit(&mut self, message: &Sealed<'_>) {
+        self.begin(DECRYPT, "DEC", message);
+        let (front, rest) = message.nonce.split_at(message.nonce.len().min(5));
+        self.pdi.segment(NONCE, 0, front);
+        self.pdi.segment(NONCE, END_OF_TYPE, rest);
+        self.pdi.segment(AD, END_OF_TYPE, message.ad);
+        self.pdi.segment(CIPHERTEXT, END_OF_TYPE, &[]);
+        self.pdi.segment(TAG, END_OF_TYPE | LAST, message.tag);
+        self.output.segment(PLAINTEXT, END_OF_TYPE | LAST, &[]);
+        self.output.word("STT", FAILURE << 28);
     }
 
     /// A message to decrypt, which comes with its own tag.
@@ -331,7 +402,7 @@ impl Script {
         if let Some(secret) = secret {
             self.output.segment(SECRET, END_OF_TYPE, secret);
         }
-        self.output.segment(PLAINTEXT, END_OF_TYPE | LAST, plaintext);
+        self.text(PLAINTEXT, END_OF_TYPE | LAST, plaintext);
         self.output.word("STT", status << 28);
     }
 
@@ -377,6 +448,20 @@ impl Words {
             let last = if at + 1 == all.len() { flags } else { 0 };
             self.segment(*kind, end | last | END_OF_TYPE, bytes);
         }
+    }
+
+    /// A string in segments of whole blocks, of which one has none, and a last one; `flags` are those of that.
+    fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8]) {
+        let mut rest = bytes;
+        for blocks in [1, 0, 2] {
+            let (front, behind) = rest.split_at(rest.len().min(blocks * BLOCK_BYTES as usize));
+            if behind.is_empty() {
+                break;
+            }
+            self.segment(kind, 0, front);
+            rest = behind;
+        }
+        self.segment(kind, flags, rest);
     }
 
     fn segment(&mut self, kind: u32, flags: u32, bytes: &[u8]) {
@@ -428,6 +513,52 @@ mod tests {
         let decryption = "30000000 D2000004 05050505 16000005 06060606 06000000 52000000 83000004 07070706";
         assert_eq!(pdi, format!("{encryption} {decryption}"));
         assert_eq!(output, "52000000 83000004 07070707 E0000000 43000000 F0000000");
+    }
+
+    #[test]
+    fn texts_of_other_lengths_go_out_in_segments_of_one_length() {
+        let mut script = Script::of_words(32).framed(true);
+        let (plaintext, ciphertext) = ([6; SEGMENT_BYTES + 1], [7; 2 * SEGMENT_BYTES]);
+        let message = Sealed {
+            key: &[1; 4],
+            nonce: &[5; 4],
+            secret: None,
+            ad: &[],
+            plaintext: &plaintext,
+            ciphertext: &ciphertext,
+            tag: &[8; 4],
+        };
+        script.encrypt(&message);
+        script.decrypt(&message);
+        let [pdi, _, output] = script.files("").map(|(_, text)| {
+            let words = text.lines().filter(|line| line.starts_with("HDR") || line.starts_with("STT"));
+            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(pdi, "D2000004 12000000 47000021 D2000004 12000000 56000040 83000004");
+        assert_eq!(output, "50000020 50000020 52000000 83000004 E0000000 40000020 43000001 E0000000");
+    }
+
+    #[test]
+    fn strings_in_pieces_are_cut_behind_blocks() {
+        let mut script = Script::of_words(32);
+        let message = Sealed {
+            key: &[1; 4],
+            nonce: &[5; 12],
+            secret: None,
+            ad: &[6; 18],
+            plaintext: &[],
+            ciphertext: &[],
+            tag: &[8; 4],
+        };
+        script.encrypt_in_pieces(&message);
+        script.misfit(&message);
+        let [pdi, _, output] = script.files("").map(|(_, text)| {
+            let words = text.lines().filter(|line| line.starts_with("HDR") || line.starts_with("STT"));
+            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
+        });
+        let pieces = "D200000C 10000010 10000000 12000002 43000000";
+        assert_eq!(pdi, format!("{pieces} D0000005 D2000007 12000012 52000000 83000004"));
+        assert_eq!(output, "52000000 83000004 E0000000 43000000 F0000000");
     }
 
     #[test]

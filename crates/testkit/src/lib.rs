@@ -11,6 +11,7 @@ pub mod automata;
 pub mod benchmark_source;
 pub mod corpus;
 pub mod differential;
+pub mod document;
 pub mod generate;
 pub mod hardware;
 pub mod lowered;

@@ -20,6 +20,9 @@ const MOST_ANSWERS: usize = 48;
 /// The same where messages are added by which cycles are measured.
 const MOST_ANSWERS_MEASURED: usize = 12;
 
+/// Known answers in several segments, at most.
+const MOST_IN_PIECES: usize = 12;
+
 /// Blocks of messages by which it is measured what a block takes.
 const BLOCKS: [u64; 4] = [1, 5, 9, 17];
 
@@ -101,10 +104,16 @@ impl Workspace {
             variants.push(variant.network.clone());
             offered.push((spec.clone(), self.network(&variant.network.to_string(), &[])?));
         }
-        let network =
-            core.network(&variants, build.word_bits).ok_or_else(|| Error::wrong(format!("`{set}` has no network")))?;
-        let network = self.network(&network.to_string(), &[])?;
         let answers = self.answers_for(library, &offered, build)?;
+        let differs = |message: Sealed<'_>| message.plaintext.len() != message.ciphertext.len();
+        let framed = answers.iter().filter_map(sealed).any(differs);
+        let network = core.network(&variants, build.word_bits, framed).ok_or_else(|| {
+            Error::usage(format!(
+                "--shape lwc: ciphertexts of `{set}` are not as long as their plaintexts; such cores have words of 32 bits, and no \
+                 secret message number: leave --word-bits out, or build its operations as they are, without --shape"
+            ))
+        })?;
+        let network = self.network(&network.to_string(), &[])?;
         let most = if block_bytes.is_some() { MOST_ANSWERS_MEASURED } else { MOST_ANSWERS };
         // What goes out of a message with a tag that is not its own.
         let refused_strings = |message: &Sealed<'_>, tag: &[u8]| {
@@ -125,7 +134,9 @@ impl Workspace {
             });
             unverified_strings(spec, network, &forged)
         };
-        let mut script = script(&core, &answers, most, build.word_bits, &refused_strings)
+        let in_pieces = !framed && core.is_on_blocks(&variants, build.word_bits);
+        let empty = Script::of_words(build.word_bits).framed(framed);
+        let mut script = script(&core, &answers, most, empty, in_pieces, &refused_strings)
             .map_err(|why| Error::usage(format!("--shape lwc: {why}")))?;
         let measured = match (block_bytes, offered.first()) {
             (Some(bytes), Some((_, network))) => measured(&core, network, bytes, &mut script),
@@ -196,27 +207,23 @@ fn measured(core: &Core<'_>, network: &Network, block_bytes: u64, script: &mut S
 type Refused<'a> = dyn Fn(&Sealed<'_>, &[u8]) -> Option<BTreeMap<Role, Vec<u8>>> + 'a;
 
 /// Messages of known answers: those of an authenticated cipher are encrypted, decrypted, and decrypted with a tag that is not theirs,
-/// in which one bit is wrong, another one each time.
+/// in which one bit is wrong, another one each time. They are added to a script. `in_pieces` says that strings must be
+/// cut behind blocks.
 fn script(
     core: &Core<'_>,
     answers: &[KnownAnswer],
     most: usize,
-    word_bits: u32,
+    mut script: Script,
+    in_pieces: bool,
     refused: &Refused<'_>,
 ) -> std::result::Result<Script, String> {
-    let mut script = Script::of_words(word_bits);
     match core {
         Core::Aead { sizes, .. } => {
             let mut all: Vec<Sealed<'_>> = answers.iter().filter_map(sealed).collect();
-            if all.iter().any(|message| message.plaintext.len() != message.ciphertext.len()) {
-                return Err(
-                    "there are ciphertexts that are not as long as their plaintexts, which its segments must be".into(),
-                );
-            }
             let [key, nonce, tag] = [sizes.key, sizes.nonce, sizes.tag].map(|size| size as usize);
             let has_tag = |one: &Sealed<'_>| one.tag.len() == tag || one.tag.is_empty() && sizes.may_have_no_tag;
             all.retain(|one| one.key.len() == key && one.nonce.len() == nonce && has_tag(one));
-            all.retain(|one| one.ad.len().max(one.plaintext.len()) <= MAX_SEGMENT_BYTES);
+            all.retain(|one| one.ad.len().max(one.plaintext.len()).max(one.ciphertext.len()) <= MAX_SEGMENT_BYTES);
             for (number, message) in spread(&all, most).enumerate() {
                 script.encrypt(message);
                 script.decrypt(message);
@@ -232,6 +239,9 @@ fn script(
                 let plaintext = strings.get(&Role::Output).map(Vec::as_slice).unwrap_or_default();
                 script.refuse(message, &forged, plaintext, strings.get(&Role::SecretNonceOut).map(Vec::as_slice));
             }
+            if in_pieces {
+                script.add_pieces(pieces(&all));
+            }
         }
         Core::Hash { .. } => {
             let all: Vec<(&[u8], &[u8])> = answers
@@ -243,6 +253,18 @@ fn script(
         }
     }
     Ok(script)
+}
+
+/// Messages in several segments of whole blocks, and between them some that are cut within a block, which fail.
+fn pieces(all: &[Sealed<'_>]) -> Script {
+    let mut script = Script::of_words(32);
+    let empty = all.iter().find(|one| one.plaintext.is_empty());
+    for message in spread(all, MOST_IN_PIECES) {
+        script.encrypt_in_pieces(message);
+        empty.into_iter().for_each(|one| script.misfit(one));
+        script.encrypt(message);
+    }
+    script
 }
 
 /// Some of many, from the first to the last.

@@ -3,6 +3,7 @@
 //! Around the streams of a network stands a module that has each of them at a bus. Its bench is that of the network, with a
 //! driver in between that polls and writes registers as software does, so that known answers and stalls are the same.
 
+use super::litex::Wrapper;
 use crate::hdl::{Stream, streams_of};
 use headrace_ir::Network;
 use headrace_library::Role;
@@ -27,6 +28,9 @@ const ID: u32 = 0x4844_5243;
 
 /// The version of the layout of registers.
 const LAYOUT: u32 = 1;
+
+/// Bits of an address.
+const ADDRESS_BITS: u32 = 8;
 
 /// Where registers are.
 const STATUS: u32 = 0x10;
@@ -137,6 +141,14 @@ impl Axi {
 
     fn streams<'a>(&self, ports: &'a [Port]) -> impl Iterator<Item = &'a Port> {
         ports.iter().filter(|port| !port.is_register)
+    }
+
+    /// Its ports as LiteX has them.
+    pub(super) fn litex(&self) -> Wrapper {
+        let streams = |ports: &[Port]| -> Vec<(String, u32)> {
+            self.streams(ports).map(|port| (port.bus.clone(), port.tdata())).collect()
+        };
+        Wrapper::of_buses(&streams(&self.inputs), &streams(&self.outputs), ADDRESS_BITS)
     }
 
     /// The modules of the runtime that it has instances of.

@@ -1,5 +1,6 @@
 //! Cores with the LWC hardware API: its ports around the network of a core, messages as files, and a bench that plays them.
 
+use super::litex::Wrapper;
 use super::project::{Language, Part, head};
 use crate::Options;
 use crate::project::Files;
@@ -16,6 +17,8 @@ pub(crate) struct Texts {
     pub(crate) top: &'static str,
     /// The bench.
     pub(crate) bench: &'static str,
+    /// The bench for cocotb, with a gap for the sources; empty where there is none.
+    pub(crate) cocotb: &'static str,
     /// What fills the gaps where there is that port: connections, and what is said of signals that nobody reads.
     pub(crate) with_keys: [&'static str; 2],
     /// The same where there is none.
@@ -44,6 +47,7 @@ impl Language {
         let inner = std::mem::replace(&mut part.top, TOP.to_owned());
         part.modules.push(TOP.to_owned());
         part.is_timed = false;
+        part.litex = Wrapper::of_lwc(script.word_bits());
         let (comment, ending, texts) = (self.comment, self.ending, &self.lwc);
         let [ports, unused] = if matches!(core, Core::Aead { .. }) { texts.with_keys } else { texts.without_keys };
         let bits = script.word_bits();
@@ -64,18 +68,33 @@ impl Language {
             part.tokens.push(format!("kat/{name}"));
             files.insert(format!("kat/{name}"), text.into_bytes());
         }
+        for (name, text) in script.pieces().into_iter().flat_map(|pieces| pieces.files(&head)) {
+            files.insert(format!("kat/pieces/{name}"), text.into_bytes());
+        }
+        if !texts.cocotb.is_empty() {
+            let sources: Vec<String> = part.sources(ending).iter().map(|source| format!("\"{source}\"")).collect();
+            let cocotb = texts.cocotb.replace("[SOURCES]", &format!("[{}]", sources.join(", ")));
+            files.insert(format!("test/test_{TOP}.py"), format!("# {head}\n{cocotb}").into_bytes());
+        }
         let text = format!(
-            "## `{TOP}`\n\n{about} The top is in `rtl/{TOP}.{ending}`, around the network `{network}`; `lwc.core` describes it to FuseSoC.\n\n{api}\
-             \n`kat` holds {n} messages in the form that the benches of the API read.\n",
+            "## `{TOP}`\n\n{about} The top is in `rtl/{TOP}.{ending}`, around the network `{network}`; `lwc.core` describes it to FuseSoC, `lwc_litex.py` makes a module for LiteX of it.\n\n{api}\
+             \n`kat` holds {n} messages in the form that the benches of the API read.{cut}{cocotb}\n",
             about = part.about,
             network = network.name,
             api = API.replace("WORD_BITS", &bits.to_string()),
             n = script.messages(),
+            cut = if script.pieces().is_some() { PIECES } else { "" },
+            cocotb = if texts.cocotb.is_empty() { "" } else { COCOTB },
         );
         self.frame(title, &text, &[part], options, &mut files);
         Ok(files)
     }
 }
+
+/// What a README says of messages in pieces, and of the bench for cocotb.
+const PIECES: &str = " Strings may come in several segments of whole blocks: `kat/pieces` has messages that do, and others cut within a block, whose status is \
+                      failure.";
+const COCOTB: &str = " `python3 test/test_LWC.py` plays them by cocotb 2; `KAT` names another folder of messages.";
 
 /// The ports, for a README.
 const API: &str = "\

@@ -3,12 +3,14 @@
 //! | file | what is there |
 //! | --- | --- |
 //! | `axi` | cores with AXI4-Stream and AXI4-Lite |
+//! | `litex` | wrappers for LiteX |
 //! | `lwc` | cores with the LWC hardware API |
 //! | `project` | folders: designs of networks with what builds and tests them |
 //! | `statements` | the walk over statements of processes |
 //! | `tokens` | known answers as files of tokens, which benches read |
 
 mod axi;
+mod litex;
 mod lwc;
 mod project;
 mod statements;

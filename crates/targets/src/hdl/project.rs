@@ -1,7 +1,8 @@
 //! Packaging. Folders: the designs of networks with what builds, tests and describes them.
 
 use super::axi::Axi;
-use super::{Message, message, recorded};
+use super::litex::Wrapper;
+use super::{Message, message, recorded, streams_of};
 use crate::options::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_hardware::lower;
@@ -42,6 +43,8 @@ pub(crate) struct Part {
     printing: Vec<String>,
     /// Its bench asserts when blocks come out.
     pub(crate) is_timed: bool,
+    /// Its ports as LiteX has them.
+    pub(super) litex: Wrapper,
 }
 
 fn prints(module: &Module) -> bool {
@@ -57,6 +60,10 @@ impl Part {
             modules,
             tokens: Vec::new(),
             is_timed: design.modules.last().is_some_and(|top| top.timing.is_some()),
+            litex: design
+                .modules
+                .last()
+                .map_or_else(Wrapper::default, |top| Wrapper::of_streams(&streams_of(top), top.has_state(design))),
             about,
             printing: design.modules.iter().filter(|one| prints(one)).map(|one| format!("`{}`", one.name)).collect(),
         }
@@ -255,6 +262,7 @@ impl Language {
         part.modules.push(axi.top());
         part.top = axi.top();
         part.is_timed = false;
+        part.litex = axi.litex();
         files.insert(format!("{folder}rtl/{}.{ending}", axi.top()), axi.module(&head).into_bytes());
         let sources: Vec<String> = part.modules.iter().map(|module| format!("rtl/{module}.{ending}")).collect();
         files.insert(format!("{folder}test/test_{}.py", axi.top()), axi.cocotb(&head, &sources).into_bytes());
@@ -302,6 +310,9 @@ impl Language {
         let shared = (self.shared)(&head);
         for part in parts {
             files.insert(format!("{}.core", part.name()), self.core(part, &head, &shared).into_bytes());
+            let sources: Vec<String> = shared.keys().cloned().chain(part.sources(self.ending)).collect();
+            let litex = part.litex.file(&head, &part.top, &part.about, &sources);
+            files.insert(format!("{}_litex.py", part.name().replace('-', "_")), litex.into_bytes());
         }
         files.extend(shared);
         let readme = format!(
@@ -363,13 +374,15 @@ fn ports_table(networks: &[&Network], parts: &[Part], ending: &str) -> String {
     for (network, part) in networks.iter().zip(parts) {
         let _ = write!(
             text,
-            "## `{}`\n\n{} The top is in `{}rtl/{}.{ending}`; `{}.core` describes it to FuseSoC.\n\n\
+            "## `{}`\n\n{} The top is in `{}rtl/{}.{ending}`; `{}.core` describes it to FuseSoC, \
+             `{}_litex.py` makes a module for LiteX of it.\n\n\
              | port | bits | direction |\n| --- | ---: | --- |\n",
             part.top,
             part.about,
             part.folder,
             part.top,
-            part.name()
+            part.name(),
+            part.name().replace('-', "_")
         );
         for (ports, direction) in [(&network.inputs, "in"), (&network.outputs, "out")] {
             for port in ports {

@@ -24,6 +24,7 @@ pub(crate) const VERILOG: Language = Language {
     lwc: LwcTexts {
         top: include_str!("../../../../runtime/verilog/LWC.v"),
         bench: include_str!("../../../../runtime/verilog/LWC_tb.v"),
+        cocotb: include_str!("../../../../runtime/verilog/lwc_cocotb.py"),
         with_keys: ["    .Sdi_data_i(sdi_data),\n    .Sdi_valid_i(sdi_valid),\n    .Sdi_ready_o(sdi_ready),\n", ""],
         without_keys: [
             "",

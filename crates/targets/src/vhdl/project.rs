@@ -21,6 +21,7 @@ pub(crate) const VHDL: Language = Language {
     lwc: LwcTexts {
         top: include_str!("../../../../runtime/vhdl/LWC.vhd"),
         bench: include_str!("../../../../runtime/vhdl/LWC_tb.vhd"),
+        cocotb: "",
         with_keys: [
             "      Sdi_data_i => sdi_data,\n      Sdi_valid_i => sdi_valid,\n      Sdi_ready_o => sdi_ready,\n",
             "",

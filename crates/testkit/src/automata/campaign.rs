@@ -6,7 +6,8 @@
 //! file. [`super::table`] makes a table of them.
 
 use super::library::{Compared, Extent, NoAutomaton, operation};
-use super::table::{put_into, table};
+use super::table::{MARK, table};
+use crate::document::put_into;
 use crate::peers::library::Shipped;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -135,7 +136,7 @@ pub fn campaign(campaign: &Campaign, root: &Path, say: &mut dyn FnMut(&str)) -> 
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
         let document = std::fs::read_to_string(path).map_err(failed)?;
         let table = table(shipped.library.operations(), &rows);
-        let document = put_into(&document, &table).map_err(|why| format!("{}: {why}", path.display()))?;
+        let document = put_into(&document, MARK, &table).map_err(|why| format!("{}: {why}", path.display()))?;
         std::fs::write(path, document).map_err(failed)?;
     }
     Ok(summary)

@@ -7,9 +7,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// What stands around the table in a document.
-const BEGIN: &str = "<!-- generated: automata -->";
-const END: &str = "<!-- end of generated -->";
+/// What stands before the table in a document.
+pub(super) const MARK: &str = "<!-- generated: automata -->";
 
 /// What became of the operations of one kind.
 #[derive(Debug, Default)]
@@ -136,18 +135,6 @@ fn named(by_set: BTreeMap<&str, Vec<&str>>) -> Vec<String> {
     all.into_iter().map(|(sets, operations)| format!("{} `{}`", sets.join(", "), operations.join(" "))).collect()
 }
 
-/// A document with the table between its marks.
-///
-/// # Errors
-///
-/// That it has no marks.
-pub fn put_into(document: &str, table: &str) -> Result<String, String> {
-    let marks = || format!("there is no `{BEGIN}` with `{END}` behind it");
-    let (before, rest) = document.split_once(BEGIN).ok_or_else(marks)?;
-    let (_, after) = rest.split_once(END).ok_or_else(marks)?;
-    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", table.trim_end()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,12 +159,5 @@ mod tests {
     fn sets_with_the_same_operations_stand_together() {
         let all = [("aes128", vec!["ctr", "ofb"]), ("aes192", vec!["ctr"]), ("des", vec!["ctr", "ofb"])];
         assert_eq!(named(all.into_iter().collect()), ["aes128, des `ctr ofb`", "aes192 `ctr`"]);
-    }
-
-    #[test]
-    fn a_table_replaces_what_stands_between_its_marks() {
-        let document = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        assert_eq!(put_into(&document, "new\n"), Ok(format!("a\n{BEGIN}\nnew\n{END}\nb\n")));
-        assert!(put_into("a", "new").is_err());
     }
 }

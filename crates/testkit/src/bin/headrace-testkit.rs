@@ -10,6 +10,7 @@ use headrace_testkit::differential::judge::{self, Work};
 use headrace_testkit::differential::native::Native;
 use headrace_testkit::differential::program;
 use headrace_testkit::differential::supervise;
+use headrace_testkit::document::put_into;
 use headrace_testkit::generate::{Cuts, Knobs, generate};
 use headrace_testkit::printed::{self, campaign, names};
 use headrace_testkit::taint;
@@ -59,6 +60,8 @@ usage: headrace-testkit COMMAND
     --seed S               of the first network (default 0)
     --seconds S            begins no further ones after so long
     --results FILE         where it is kept what was compared; a later run goes on behind it
+    --commit C             of the compiler, for the table
+    --into DOCUMENT        puts a table of the results there
   mapped [OPTIONS]         random networks on an array of small processors, simulated, against the interpreter
     --cases N              networks that can be mapped (default 10000)
     --rtl                  as soft cores and as state machines in RTL, the former cycle by cycle
@@ -186,6 +189,7 @@ fn automata(words: &[&str]) -> Result<ExitCode, String> {
 /// Random networks as hardware.
 fn in_hardware(words: &[&str]) -> Result<ExitCode, String> {
     let mut campaign = hardware::campaign::Campaign { actors: 1000, seed: 0, time: None, results: None };
+    let (mut commit, mut into) = (None, None);
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
@@ -194,11 +198,21 @@ fn in_hardware(words: &[&str]) -> Result<ExitCode, String> {
             "--seed" => campaign.seed = number(value()?)?,
             "--seconds" => campaign.time = Some(time(value()?, 1.0)?),
             "--results" => campaign.results = Some(absolute(value()?)?),
+            "--commit" => commit = Some(value()?),
+            "--into" => into = Some(absolute(value()?)?),
             _ => return Err(format!("unknown option {word}\n{USAGE}")),
         }
     }
     let summary = hardware::campaign::campaign(&campaign, &mut |line| println!("{line}"))?;
     println!("{summary}");
+    if let Some(path) = into {
+        let io = |error: std::io::Error| format!("{}: {error}", path.display());
+        let document = std::fs::read_to_string(&path).map_err(io)?;
+        let table = summary.table(commit);
+        let document = put_into(&document, hardware::campaign::MARK, &table)
+            .map_err(|why| format!("{}: {why}", path.display()))?;
+        std::fs::write(&path, document).map_err(io)?;
+    }
     let enough = campaign.time.is_some() || summary.actors >= campaign.actors;
     Ok(if summary.passed() && enough { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -17,6 +17,9 @@ const SEEDS_OF_A_LINE: u64 = 50;
 /// What compares the network of a seed: its actors; none where hardware lacks something of it.
 type Compared<'a> = dyn Fn(u64) -> Result<Option<usize>, String> + 'a;
 
+/// What stands before the table in a document.
+pub const MARK: &str = "<!-- generated: random hardware -->";
+
 /// What is compared.
 #[derive(Clone, Debug)]
 pub struct Campaign {
@@ -46,6 +49,19 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The table of a document; `commit` is that of the compiler.
+    pub fn table(&self, commit: Option<&str>) -> String {
+        let Summary { networks, compared, actors, failures, .. } = self;
+        let by = commit.map(|commit| format!("By the compiler of commit `{commit}`:\n\n")).unwrap_or_default();
+        let rows = format!(
+            "{by}| random networks | compared | actors in them | hardware lacks something of | failed |\n|--:|--:|--:|--:|--:|\n\
+             | {networks} | {compared} | {actors} | {} | {} |\n",
+            networks - compared - failures.len() as u64,
+            failures.len()
+        );
+        failures.iter().fold(rows, |rows, why| format!("{rows}\n{why}\n"))
+    }
+
     /// Whether something was compared, and nothing failed.
     pub fn passed(&self) -> bool {
         self.failures.is_empty() && self.compared > 0
@@ -176,6 +192,14 @@ mod tests {
         let first = campaign(&some(1), &mut said).expect("it runs");
         assert_eq!((first.networks, first.next), (SEEDS_OF_A_LINE, Some(7 + SEEDS_OF_A_LINE)));
         assert_eq!((&said, &first.failures), (&vec!["seed 8: other tokens".to_owned()], &said));
+        let rows = format!("| {SEEDS_OF_A_LINE} | {} | {} | ", first.compared, first.actors);
+        let table = first.table(Some("12ab"));
+        assert!(
+            table.contains("commit `12ab`")
+                && table.contains(&rows)
+                && table.ends_with("| 1 |\n\nseed 8: other tokens\n"),
+            "{table}"
+        );
         assert!(!first.passed() && first.compared < first.networks && first.actors == 2 * first.compared);
         // What was being written does not count.
         std::fs::write(&results, format!("{}\n{{\"netw", first.to_json())).expect("it is written");

@@ -144,17 +144,37 @@ fn stored(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
     text
 }
 
-/// The function of a product, `NAME_product(x, y, product)`.
-fn product(plan: &Plan, function: &str) -> String {
-    let mut text =
-        format!("static void {function}_product(const uint64_t *x, const uint64_t *y, uint64_t *product)\n{{\n");
-    let result = program(&plan.program(), &["x", "y"], &mut text);
-    let _ = writeln!(text, "  product[0] = {result}[0];\n  product[1] = {result}[1];\n}}\n");
-    text
+/// The function of a product, called as `NAME(x, y, product)`: its name and its text, one for all loops and programs that
+/// multiply so.
+fn product(split: &SplitLoop, plan: &Plan, names: &LoopNames) -> (String, String) {
+    let print = |name: &str, linkage: &str| {
+        let mut text = format!("{linkage} void {name}(const uint64_t *x, const uint64_t *y, uint64_t *product)\n{{\n");
+        let result = program(&plan.program(), &["x", "y"], &mut text);
+        let _ = writeln!(text, "  product[0] = {result}[0];\n  product[1] = {result}[1];\n}}\n");
+        text
+    };
+    match names.names.shared(&format!("portable product {:?}", split.recurrence.product), &[]) {
+        Some(shared) => {
+            let text = print(&shared.name, "HR_SAME");
+            (shared.name.clone(), shared.guarded(&text))
+        }
+        None => {
+            let name = format!("{}_product", names.function);
+            let text = print(&name, "static");
+            (name, text)
+        }
+    }
 }
 
-/// A function as `print` makes it of its name, its linkage and the names in it, one for all programs that have the same.
-fn shared(split: &SplitLoop, names: &LoopNames, suffix: &str, print: impl Fn(&LoopNames, &str) -> String) -> String {
+/// A function as `print` makes it of its name, its linkage, the names in it and what it calls for a product, one for all
+/// programs that have the same.
+fn shared(
+    split: &SplitLoop,
+    plan: &Plan,
+    names: &LoopNames,
+    suffix: &str,
+    print: impl Fn(&LoopNames, &str, &str) -> String,
+) -> String {
     let body = &split.independent;
     let added = match &split.recurrence.added {
         Added::Elements(added) => &added[..],
@@ -164,10 +184,13 @@ fn shared(split: &SplitLoop, names: &LoopNames, suffix: &str, print: impl Fn(&Lo
     let (places, objects) = objects_of(body, &lists);
     let about: Vec<(u32, usize)> = objects.iter().map(|object| (object.width, object.length)).collect();
     let identity = format!("portable recurrence{suffix} {:?} {places:?} {about:?}", split.recurrence.product);
-    let above = guarded("hr_carryless64", CARRYLESS);
-    let Some(shared) = names.names.shared(&identity, &objects) else { return above + &print(names, "static") };
+    let (product, multiplies) = product(split, plan, names);
+    let above = guarded("hr_carryless64", CARRYLESS) + &multiplies;
+    let Some(shared) = names.names.shared(&identity, &objects) else {
+        return above + &print(names, "static", &product);
+    };
     let (name, state) = (&shared.name, format!("const struct {}_on", shared.name));
-    let text = print(&LoopNames { function: name, state: &state, names: &*shared.names }, "HR_SAME");
+    let text = print(&LoopNames { function: name, state: &state, names: &*shared.names }, "HR_SAME", &product);
     let whole = shared.guarded(&format!("{}{text}", shared.above));
     let (tokens, given) = if added.is_empty() { (", const uint8_t *in", ", in") } else { ("", "") };
     format!(
@@ -190,19 +213,17 @@ pub fn portable_product(split: &SplitLoop, names: &LoopNames) -> Result<CFunctio
         return Err(NotApplicable("an iteration has more than its recurrence".into()));
     }
     let plan = plan(split)?;
-    let print = |names: &LoopNames, linkage: &str| {
+    let print = |names: &LoopNames, linkage: &str, product: &str| {
         let [x, a, h] = [&recurrence.state, added, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
         format!(
-            "{}{linkage} void {}({} *s, size_t iterations)\n{{\n{}  const uint64_t h[2] = {h}, added[2] = {a};\n  uint64_t x[2] = {x};\n  (void)iterations;\n  x[0] ^= added[0];\n  x[1] ^= added[1];\n  {}_product(x, h, x);\n{}}}\n\n",
-            product(&plan, names.function),
+            "{linkage} void {}({} *s, size_t iterations)\n{{\n{}  const uint64_t h[2] = {h}, added[2] = {a};\n  uint64_t x[2] = {x};\n  (void)iterations;\n  x[0] ^= added[0];\n  x[1] ^= added[1];\n  {product}(x, h, x);\n{}}}\n\n",
             names.function,
             names.state,
             names.names.entered(),
-            names.function,
             stored(body, &recurrence.state, names),
         )
     };
-    let text = shared(split, names, "", print);
+    let text = shared(split, &plan, names, "", print);
     let name = names.function.to_owned();
     Ok(CFunction {
         name,
@@ -228,19 +249,18 @@ pub fn portable_recurrence(
     let (body, recurrence) = (&split.independent, &split.recurrence);
     let tokens = blocks_of(split)?;
     let plan = plan(split)?;
-    let print = |names: &LoopNames, linkage: &str| {
+    let print = |names: &LoopNames, linkage: &str, product: &str| {
         let [x, h] = [&recurrence.state, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
         let function = names.function;
         format!(
-            "{}{linkage} void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n{}  const uint64_t h[2] = {h};\n  uint64_t x[2] = {x};\n  for (; iterations != 0; iterations--, in += {BYTES}) {{\n    x[0] ^= hr_le64(in);\n    x[1] ^= hr_le64(in + 8);\n    {function}_product(x, h, x);\n  }}\n{}}}\n\n",
-            product(&plan, function),
+            "{linkage} void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n{}  const uint64_t h[2] = {h};\n  uint64_t x[2] = {x};\n  for (; iterations != 0; iterations--, in += {BYTES}) {{\n    x[0] ^= hr_le64(in);\n    x[1] ^= hr_le64(in + 8);\n    {product}(x, h, x);\n  }}\n{}}}\n\n",
             names.state,
             names.names.entered(),
             stored(body, &recurrence.state, names),
         )
     };
     let mut text = first.text.clone();
-    text.push_str(&shared(split, names, "_recurrence", print));
+    text.push_str(&shared(split, &plan, names, "_recurrence", print));
     text.push_str(&iterations(split, tokens, first, None, None, names));
     let function = CFunction {
         name: names.function.to_owned(),

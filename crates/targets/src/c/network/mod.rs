@@ -481,6 +481,24 @@ impl Writer<'_> {
         format!("UINT64_C({mask:#x})")
     }
 
+    /// What `inspect` says of FIFOs and instances, which begin with what it asks for.
+    fn inspected(&self) -> String {
+        let prefix = self.prefix;
+        let mut text = String::new();
+        let fifos: Vec<String> = self.rings.iter().map(|fifo| fifo.field.clone()).collect();
+        match self.rings.iter().all(|fifo| fifo.ring.shared.is_none()) {
+            true => text += &for_pairs(prefix, "fifos", &fifos, "        fills[i] = pair[1] - pair[0];\n"),
+            false => {
+                for (at, fifo) in self.rings.iter().enumerate() {
+                    text.push_str(&format!("    fills[{at}] = {};\n", fifo.fill()));
+                }
+            }
+        }
+        let instances: Vec<String> = (0..self.network.instances.len()).map(|at| format!("i{at}")).collect();
+        let told = "        states[i] = pair[0];\n        blocked[i] = pair[1];\n";
+        text + &for_pairs(prefix, "instances", &instances, told)
+    }
+
     fn table(&self, writes: &[String], reads: &[String], definitions: &mut String) {
         let cold = self.options.attribute();
         let prefix = self.prefix;
@@ -511,14 +529,7 @@ impl Writer<'_> {
         text.push_str(&format!(
             "{cold}static void {prefix}_any_inspect(const void *any, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)fills;\n    (void)states;\n    (void)blocked;\n"
         ));
-        for (at, fifo) in self.rings.iter().enumerate() {
-            text.push_str(&format!("    fills[{at}] = {};\n", fifo.fill()));
-        }
-        for at in 0..self.network.instances.len() {
-            text.push_str(&format!(
-                "    states[{at}] = context->i{at}.state;\n    blocked[{at}] = context->i{at}.blocked;\n"
-            ));
-        }
+        text.push_str(&self.inspected());
         text.push_str("}\n\n");
         text.push_str(&format!(
             "{cold}static void {prefix}_any_firings(const void *any, uint64_t *counts) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)counts;\n"
@@ -552,6 +563,19 @@ impl Writer<'_> {
         ));
         definitions.push_str(&text);
     }
+}
+
+/// Statements for each place among `places` of a context, which begins with two words, `pair[0]` and `pair[1]`: shorter than
+/// statements for each.
+fn for_pairs(context: &str, list: &str, places: &[String], statements: &str) -> String {
+    if places.is_empty() {
+        return String::new();
+    }
+    let offsets: Vec<String> = places.iter().map(|place| format!("offsetof(struct {context}, {place})")).collect();
+    format!(
+        "    static const uint32_t {list}[] = {{{}}};\n    for (size_t i = 0; i < sizeof {list} / sizeof *{list}; i++) {{\n        uint32_t pair[2];\n        memcpy(pair, (const unsigned char *)any + {list}[i], sizeof pair);\n{statements}    }}\n",
+        offsets.join(", ")
+    )
 }
 
 fn connection_target(connection: &Connection, instance: InstanceId) -> Option<usize> {

@@ -55,6 +55,9 @@ const TESTED: Evidence = Evidence::Test {
 /// Registers under way at once, the most first: the rest of a message takes the smaller ones.
 const GROUPS: &[usize] = &[8, 4, 2, 1];
 
+/// Bits of registers between the narrowest and the widest.
+const HALFWAY: u32 = 256;
+
 /// Bits of counters that stay below 2^64: blocks of memory are fewer than 2^60.
 const NARROW: u32 = 32;
 
@@ -368,6 +371,8 @@ impl<'a> Printer<'a> {
         let most = self.in_flight();
         match self.plan.is_chained() {
             true => vec![1],
+            // Few processors have no wider registers than these, and half a group of theirs is soon done.
+            false if self.bits == HALFWAY => GROUPS.iter().copied().filter(|&n| n <= most && n != most / 2).collect(),
             false => GROUPS.iter().copied().filter(|&group| group <= most).collect(),
         }
     }

@@ -62,7 +62,7 @@ HR_FOLDED bool hr_message_is_multiple(uint64_t length, uint64_t of) {
     return (of & (of - 1)) == 0 ? (length & (of - 1)) == 0 : length % of == 0;
 }
 
-HR_FOLDED bool hr_message_allows(const struct headrace_string *string, uint64_t length) {
+HR_REPEATED bool hr_message_allows(const struct headrace_string *string, uint64_t length) {
     for (uint32_t i = 0; i < string->n_lengths; i++) {
         const struct headrace_lengths range = string->lengths[i];
         if (length >= range.min && length <= range.max && hr_message_is_multiple(length, range.multiple)) {
@@ -73,7 +73,7 @@ HR_FOLDED bool hr_message_allows(const struct headrace_string *string, uint64_t 
 }
 
 /* Writes all tokens, running the network where there is no room. Tokens have one byte, or four for sizes and counts. */
-HR_FOLDED uint32_t hr_message_put(const struct headrace_operation *op, void *c, uint32_t port, const void *tokens,
+HR_REPEATED uint32_t hr_message_put(const struct headrace_operation *op, void *c, uint32_t port, const void *tokens,
                                   size_t n_tokens, size_t token_bytes) {
     const size_t written = n_tokens == 0 ? 0 : op->network->write(c, port, tokens, n_tokens);
     return written == n_tokens ? HEADRACE_OK
@@ -116,7 +116,7 @@ HR_FOLDED bool hr_message_streams(const struct headrace_operation *op) {
     return hr_message_is_there(op->strings[HEADRACE_OUTPUT].size_port);
 }
 
-HR_FOLDED bool hr_message_overlap(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b) {
+HR_REPEATED bool hr_message_overlap(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b) {
     return n_a != 0 && n_b != 0 && a < b + n_b && b < a + n_a;
 }
 
@@ -132,7 +132,7 @@ uint32_t headrace_message_flow_over(const struct headrace_operation *op, void *c
 
 /* Moves input in and output out, in place where the network can. `*sent` and `*got` grow by as many as went in and came
    out. */
-HR_FOLDED uint32_t hr_message_flow(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in,
+HR_REPEATED uint32_t hr_message_flow(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in,
                                    size_t *sent, uint8_t *out, size_t n_out, size_t *got, struct hr_message_flow *flowed) {
     const struct headrace_network *const n = op->network;
     const uint32_t input = op->strings[HEADRACE_INPUT].port, output = op->strings[HEADRACE_OUTPUT].port;

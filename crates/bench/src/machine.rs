@@ -37,6 +37,27 @@ fn processor(cpuinfo: &str) -> String {
     }
 }
 
+/// Those of some features, by the names that C compilers give them, that this processor does not have. None where it does not say
+/// what it has.
+pub fn lacks(features: &[String]) -> Vec<String> {
+    lacking(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default(), features)
+}
+
+fn lacking(cpuinfo: &str, features: &[String]) -> Vec<String> {
+    let Some(present) = field(cpuinfo, "flags") else { return Vec::new() };
+    let has = |feature: &&String| {
+        // Where the kernel has a name of its own.
+        let name = match feature.as_str() {
+            "sse3" => "pni".to_owned(),
+            "bmi" => "bmi1".to_owned(),
+            "avx512vbmi2" => "avx512_vbmi2".to_owned(),
+            other => other.replace('.', "_"),
+        };
+        present.split_whitespace().any(|flag| flag == name)
+    };
+    features.iter().filter(|feature| !has(feature)).cloned().collect()
+}
+
 fn field(cpuinfo: &str, name: &str) -> Option<String> {
     cpuinfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -177,6 +198,13 @@ mod tests {
         assert_ne!(processor(&of(1)), processor(&of(17)));
         assert_eq!(processor("model name\t: ARMv7 Processor\n"), "ARMv7 Processor");
         assert_eq!(processor(""), "unknown");
+    }
+
+    #[test]
+    fn features_have_other_names_in_the_kernel() {
+        let wanted = ["sse3", "sse4.1", "bmi", "avx512vbmi"].map(str::to_owned);
+        assert_eq!(lacking("flags\t\t: fpu pni sse4_1 bmi1 avx2\n", &wanted), ["avx512vbmi"]);
+        assert!(lacking("", &wanted).is_empty());
     }
 
     #[test]

@@ -60,6 +60,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("contender.rs", "paths"),
     ("cpp/network.rs", "strings of networks"),
     ("device/contender.rs", "paths"),
+    ("hdl/litex.rs", "the name of a module, which is that of a class in another form"),
     ("hdl/lwc.rs", "scripts for a test bench, which is told of how many lines they are"),
     ("hdl/project.rs", "paths"),
     ("hdl/tokens.rs", "names of ports"),

@@ -11,6 +11,7 @@ use headrace::engines::c_compiler;
 use headrace_bench::contender::{Prepared, Strings, TAG_BYTES};
 use headrace_bench::contest::{Entrant, Inputs, Load, Times, hold, noise};
 use headrace_bench::cycles;
+use headrace_bench::machine;
 use headrace_bench::peers::{self, Peer};
 use headrace_bench::results::{Row, Subject};
 use headrace_bench::rules::{RowSpec, Rules};
@@ -194,6 +195,11 @@ enum Side {
     Theirs(String),
 }
 
+/// Features that a row has code measured with and this processor does not have.
+fn lacks(row: &RowSpec) -> Vec<String> {
+    machine::lacks(row.features.as_deref().unwrap_or_default())
+}
+
 impl Referee<'_> {
     /// Whether an earlier session has judged the operation for the row.
     fn has(&self, point: &Point) -> bool {
@@ -209,6 +215,13 @@ impl Referee<'_> {
         let mut found = verdict::Measured::default();
         let mut sides = Vec::new();
         let mut prepared = Vec::new();
+        let lacks = lacks(point.row);
+        if !lacks.is_empty() {
+            found.missing.push(("this processor".into(), format!("has no {}", lacks.join(", "))));
+            let subject = verdict::Subject { set: point.set, operation: point.operation };
+            self.measured.verdicts.push(judge(point.row, subject, "", &found));
+            return Ok(());
+        }
         let operation = format!("{} {}", point.set, point.operation);
         let way = Way::of(point.row);
         for (at, ours) in compiled.iter().enumerate() {
@@ -289,6 +302,9 @@ impl Referee<'_> {
     fn compile(&mut self, point: &Point) -> Outcome<Vec<Rc<Compiled>>> {
         let library = self.library;
         let spec = operation(library, point)?;
+        if !lacks(point.row).is_empty() {
+            return Ok(Vec::new());
+        }
         let mut wanted = Vec::new();
         let mut generated = Vec::new();
         for compiler in &self.compilers {

@@ -208,26 +208,25 @@ fn a_cut_within_a_block_fails(core: &str, nonce: u32) {
     let whole = WHOLE;
     let cuts: [Cut; 3] = [|_| 4, |number| [3, 16, 1, 8][number as usize % 4], |_| 13];
     let core = network(core);
-    for cut in cuts {
-        for of in [[cut, whole, whole], [whole, cut, whole], [whole, whole, cut], [cut, cut, cut]] {
-            let misfit = |seed: u32, bytes: u32| {
-                let mut words = vec![2 << 28];
-                words.extend(in_segments(0xd, 2, nonce, seed, of[0]));
-                words.extend(in_segments(1, 2, 26, seed, of[1]));
-                words.extend(in_segments(4, 7, bytes, seed, of[2]));
-                words
-            };
-            let good = message(2, (nonce, 3), 21, 39);
-            let inputs = under_a_key([good.clone(), misfit(0, 26), good.clone(), misfit(1, 32), good].into_iter());
-            let wanted = interpreted(&core, &inputs);
-            let (words, _) = simulated(&core, &inputs, wanted.len());
-            assert_eq!(words, wanted);
-            let messages: Vec<&[u64]> = words.split_inclusive(|word| word >> 32 == 1).collect();
-            let statuses: Vec<Option<&u64>> = messages.iter().map(|message| message.last()).collect();
-            let [success, failure] = STATUS.each_ref().map(Some);
-            assert_eq!(statuses, [success, failure, success, failure, success]);
-            assert!(messages[0] == messages[2] && messages[0] == messages[4]);
-        }
+    let [words, some, all_but_few] = cuts;
+    for of in [[words, whole, whole], [whole, some, whole], [whole, whole, all_but_few], [some; 3]] {
+        let misfit = |seed: u32, bytes: u32| {
+            let mut words = vec![2 << 28];
+            words.extend(in_segments(0xd, 2, nonce, seed, of[0]));
+            words.extend(in_segments(1, 2, 26, seed, of[1]));
+            words.extend(in_segments(4, 7, bytes, seed, of[2]));
+            words
+        };
+        let good = message(2, (nonce, 3), 21, 39);
+        let inputs = under_a_key([good.clone(), misfit(0, 26), good.clone(), misfit(1, 32), good].into_iter());
+        let wanted = interpreted(&core, &inputs);
+        let (words, _) = simulated(&core, &inputs, wanted.len());
+        assert_eq!(words, wanted);
+        let messages: Vec<&[u64]> = words.split_inclusive(|word| word >> 32 == 1).collect();
+        let statuses: Vec<Option<&u64>> = messages.iter().map(|message| message.last()).collect();
+        let [success, failure] = STATUS.each_ref().map(Some);
+        assert_eq!(statuses, [success, failure, success, failure, success]);
+        assert!(messages[0] == messages[2] && messages[0] == messages[4]);
     }
 }
 

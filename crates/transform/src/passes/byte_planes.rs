@@ -82,12 +82,7 @@ struct Place {
 
 /// What goes to the next byte: what this one gives by itself, or what it got, if it passes that on: where it is the
 /// `last` of its values.
-fn handed_on(
-    graph: &mut Graph,
-    over: NodeId,
-    got: Option<NodeId>,
-    (partial, last): (NodeId, NodeId),
-) -> NodeId {
+fn handed_on(graph: &mut Graph, over: NodeId, got: Option<NodeId>, (partial, last): (NodeId, NodeId)) -> NodeId {
     let Some(got) = got else { return over };
     let is_last = graph.equal(partial, last);
     let passes = graph.sign_extend(is_last, BYTE);

@@ -74,7 +74,7 @@ HR_REPEATED bool hr_message_allows(const struct headrace_string *string, uint64_
 
 /* Writes all tokens, running the network where there is no room. Tokens have one byte, or four for sizes and counts. */
 HR_REPEATED uint32_t hr_message_put(const struct headrace_operation *op, void *c, uint32_t port, const void *tokens,
-                                  size_t n_tokens, size_t token_bytes) {
+                                    size_t n_tokens, size_t token_bytes) {
     const size_t written = n_tokens == 0 ? 0 : op->network->write(c, port, tokens, n_tokens);
     return written == n_tokens ? HEADRACE_OK
                                : headrace_message_put_rest(op, c, port, (const uint8_t *)tokens + written * token_bytes,
@@ -92,7 +92,7 @@ HR_REPEATED uint32_t hr_message_put_word(const struct headrace_operation *op, vo
 
 /* A string that is known whole. */
 HR_REPEATED uint32_t hr_message_put_string(const struct headrace_operation *op, void *c, enum headrace_role role,
-                                         const uint8_t *bytes, size_t n_bytes) {
+                                           const uint8_t *bytes, size_t n_bytes) {
     const struct headrace_string *const string = &op->strings[role];
     uint32_t result = HEADRACE_OK;
     if (!hr_message_is_there(string->size_port)) {
@@ -133,7 +133,7 @@ uint32_t headrace_message_flow_over(const struct headrace_operation *op, void *c
 /* Moves input in and output out, in place where the network can. `*sent` and `*got` grow by as many as went in and came
    out. */
 HR_REPEATED uint32_t hr_message_flow(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in,
-                                   size_t *sent, uint8_t *out, size_t n_out, size_t *got, struct hr_message_flow *flowed) {
+                                     size_t *sent, uint8_t *out, size_t n_out, size_t *got, struct hr_message_flow *flowed) {
     const struct headrace_network *const n = op->network;
     const uint32_t input = op->strings[HEADRACE_INPUT].port, output = op->strings[HEADRACE_OUTPUT].port;
     uint32_t status;
@@ -154,7 +154,7 @@ HR_REPEATED uint32_t hr_message_flow(const struct headrace_operation *op, void *
 /* Moves input in, from byte `*sent` on, and output out until all of `in` is taken and nothing moves any more. What comes out
    is put behind the `*out->n_bytes` bytes that came before. Where there is no more room, one byte more has come out: `*more`. */
 HR_REPEATED uint32_t hr_message_pump_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
-                                      size_t *sent, const struct headrace_room *out, uint8_t *more) {
+                                        size_t *sent, const struct headrace_room *out, uint8_t *more) {
     const struct headrace_network *const n = op->network;
     const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
     struct hr_message_flow flowed;
@@ -212,7 +212,7 @@ HR_FOLDED uint32_t hr_message_pump_whole(const struct headrace_operation *op, vo
 
 /* A string that came out, of whatever length. */
 HR_REPEATED uint32_t hr_message_take_any(const struct headrace_operation *op, void *c, enum headrace_role role,
-                                       const struct headrace_room *to) {
+                                         const struct headrace_room *to) {
     const struct headrace_string *const string = &op->strings[role];
     uint32_t size;
     uint8_t more;
@@ -227,7 +227,7 @@ HR_REPEATED uint32_t hr_message_take_any(const struct headrace_operation *op, vo
 
 /* A string that came out whole, if there is one and all went well before. */
 HR_REPEATED uint32_t hr_message_take(const struct headrace_operation *op, void *c, enum headrace_role role,
-                                   const struct headrace_room *to, uint32_t result) {
+                                     const struct headrace_room *to, uint32_t result) {
     if ((op->roles >> role & 1u) == 0 || result != HEADRACE_OK) {
         return result;
     }
@@ -263,7 +263,7 @@ HR_REPEATED bool hr_message_fits(const struct headrace_operation *op, const stru
 
 /* Sends it, if all went well before. */
 HR_REPEATED uint32_t hr_message_send(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
-                                   enum headrace_role role, uint32_t result) {
+                                     enum headrace_role role, uint32_t result) {
     return (op->roles >> role & 1u) == 0 || result != HEADRACE_OK || !hr_message_is_sent(op, strings, role)
                ? result
                : hr_message_put_string(op, c, role, strings[role].bytes, strings[role].n_bytes);
@@ -272,7 +272,7 @@ HR_REPEATED uint32_t hr_message_send(const struct headrace_operation *op, void *
 /* All that comes before the input. What must have its input in one chunk may want to know its size before it takes the
    strings ahead of it: `input_size` is that chunk's token. */
 HR_REPEATED uint32_t hr_message_begin(const struct headrace_operation *op, struct headrace_message *message, void *c,
-                                    const struct headrace_bytes *strings, uint32_t input_size) {
+                                      const struct headrace_bytes *strings, uint32_t input_size) {
     const bool keyed = hr_message_is_there(op->rekey);
     const bool seeds = keyed && hr_message_is_there(op->strings[HEADRACE_SEED].port) && strings[HEADRACE_SEED].bytes != NULL;
     uint32_t result = HEADRACE_OK;
@@ -328,7 +328,7 @@ HR_FOLDED bool hr_message_is_last(const struct headrace_operation *op, enum head
 
 /* A string that came out, or the rest of it. */
 HR_REPEATED uint32_t hr_message_take_rest(const struct headrace_operation *op, void *c, const struct headrace_windows *windows,
-                                        bool whole, enum headrace_role role, const struct headrace_room *to, uint32_t result) {
+                                          bool whole, enum headrace_role role, const struct headrace_room *to, uint32_t result) {
     const struct headrace_string *const string = &op->strings[role];
     struct headrace_room rest = *to;
     size_t made;

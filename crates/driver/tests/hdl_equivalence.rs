@@ -169,7 +169,9 @@ fn left(path: &Path) -> Left {
     let bytes = fs::read(path).expect("it was written");
     let mut lines = bytes.splitn(3, |byte| *byte == b'\n');
     let mut line = || String::from_utf8(lines.next().expect("there is a line").to_vec()).expect("it is text");
-    let counts: Vec<usize> = line().split(' ').skip(1).map(|n| n.parse().expect("a number")).collect();
+    let header = line();
+    let counts = header.strip_prefix("aig ").expect("it is binary AIGER");
+    let counts: Vec<usize> = counts.split(' ').map(|n| n.parse().expect("a number")).collect();
     let [_, n_inputs, 0, 1, n_gates] = counts[..] else { panic!("{}: {counts:?}", path.display()) };
     let output: usize = line().parse().expect("a number");
     let mut codes = lines.next().expect("there are gates").iter();

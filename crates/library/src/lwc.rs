@@ -490,6 +490,14 @@ impl Words {
 mod tests {
     use super::*;
 
+    /// The words of some lines of the files of a script.
+    fn words(script: &Script, wanted: fn(&str) -> bool) -> [String; 3] {
+        script.files("").map(|(_, text)| {
+            let words = text.lines().filter(|line| wanted(line));
+            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
+        })
+    }
+
     #[test]
     fn messages_are_words_as_the_api_has_them() {
         let mut script = Script::of_words(32);
@@ -504,10 +512,7 @@ mod tests {
         };
         script.encrypt(&message);
         script.refuse(&message, &[7, 7, 7, 6], &[], None);
-        let [pdi, sdi, output] = script.files("").map(|(_, text)| {
-            let words = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
-        });
+        let [pdi, sdi, output] = words(&script, |line| !line.is_empty() && !line.starts_with('#'));
         assert_eq!(sdi, "40000000 C7000004 01020304");
         let encryption = "70000000 20000000 D2000004 05050505 16000005 06060606 06000000 43000000";
         let decryption = "30000000 D2000004 05050505 16000005 06060606 06000000 52000000 83000004 07070706";
@@ -530,10 +535,7 @@ mod tests {
         };
         script.encrypt(&message);
         script.decrypt(&message);
-        let [pdi, _, output] = script.files("").map(|(_, text)| {
-            let words = text.lines().filter(|line| line.starts_with("HDR") || line.starts_with("STT"));
-            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
-        });
+        let [pdi, _, output] = words(&script, |line| line.starts_with("HDR") || line.starts_with("STT"));
         assert_eq!(pdi, "D2000004 12000000 47000021 D2000004 12000000 56000040 83000004");
         assert_eq!(output, "50000020 50000020 52000000 83000004 E0000000 40000020 43000001 E0000000");
     }
@@ -552,10 +554,7 @@ mod tests {
         };
         script.encrypt_in_pieces(&message);
         script.misfit(&message);
-        let [pdi, _, output] = script.files("").map(|(_, text)| {
-            let words = text.lines().filter(|line| line.starts_with("HDR") || line.starts_with("STT"));
-            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
-        });
+        let [pdi, _, output] = words(&script, |line| line.starts_with("HDR") || line.starts_with("STT"));
         let pieces = "D200000C 10000010 10000000 12000002 43000000";
         assert_eq!(pdi, format!("{pieces} D0000005 D2000007 12000012 52000000 83000004"));
         assert_eq!(output, "52000000 83000004 E0000000 43000000 F0000000");
@@ -575,10 +574,7 @@ mod tests {
             tag: &[7; 5],
         };
         script.encrypt(&message);
-        let [pdi, sdi, output] = script.files("").map(|(_, text)| {
-            let words = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-            words.map(|line| line.split(" = ").nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ")
-        });
+        let [pdi, sdi, output] = words(&script, |line| !line.is_empty() && !line.starts_with('#'));
         assert_eq!(sdi, "40000000 C7000004 01010101");
         let head = "7000000000 2000000000 D200000600 0505050505 0500000000 E600000200 0808000000";
         assert_eq!(pdi, format!("{head} 1200000000 4300000000"));

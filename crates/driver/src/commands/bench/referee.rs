@@ -114,6 +114,13 @@ pub fn measure(
             point.operation,
             at + 1
         ));
+        // What this processor does not have would end the command.
+        let lacks = machine::lacks(point.row.features.as_deref().unwrap_or_default());
+        if !lacks.is_empty() {
+            referee.leave_out(point, &format!("has no {}", lacks.join(", ")));
+            keep(&referee.measured)?;
+            continue;
+        }
         // Compilers may use all cores, what is measured stays on one.
         let compiled = referee.compile(point)?;
         cycles::pin();
@@ -195,11 +202,6 @@ enum Side {
     Theirs(String),
 }
 
-/// Features that a row has code measured with and this processor does not have.
-fn lacks(row: &RowSpec) -> Vec<String> {
-    machine::lacks(row.features.as_deref().unwrap_or_default())
-}
-
 impl Referee<'_> {
     /// Whether an earlier session has judged the operation for the row.
     fn has(&self, point: &Point) -> bool {
@@ -209,19 +211,20 @@ impl Referee<'_> {
         })
     }
 
+    /// Judges a row that cannot be measured here; why not.
+    fn leave_out(&mut self, point: &Point, why: &str) {
+        let missing = vec![("this processor".to_owned(), why.to_owned())];
+        let found = verdict::Measured { missing, ..verdict::Measured::default() };
+        let subject = verdict::Subject { set: point.set, operation: point.operation };
+        self.measured.verdicts.push(judge(point.row, subject, "", &found));
+    }
+
     fn measure(&mut self, point: &Point, compiled: &[Rc<Compiled>]) -> Outcome {
         let spec = operation(self.library, point)?;
         let strings = strings(self.rules, point.set);
         let mut found = verdict::Measured::default();
         let mut sides = Vec::new();
         let mut prepared = Vec::new();
-        let lacks = lacks(point.row);
-        if !lacks.is_empty() {
-            found.missing.push(("this processor".into(), format!("has no {}", lacks.join(", "))));
-            let subject = verdict::Subject { set: point.set, operation: point.operation };
-            self.measured.verdicts.push(judge(point.row, subject, "", &found));
-            return Ok(());
-        }
         let operation = format!("{} {}", point.set, point.operation);
         let way = Way::of(point.row);
         for (at, ours) in compiled.iter().enumerate() {
@@ -302,9 +305,6 @@ impl Referee<'_> {
     fn compile(&mut self, point: &Point) -> Outcome<Vec<Rc<Compiled>>> {
         let library = self.library;
         let spec = operation(library, point)?;
-        if !lacks(point.row).is_empty() {
-            return Ok(Vec::new());
-        }
         let mut wanted = Vec::new();
         let mut generated = Vec::new();
         for compiler in &self.compilers {

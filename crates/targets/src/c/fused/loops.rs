@@ -47,7 +47,7 @@ pub(super) const BLOCK_WIDTHS: &[u32] = &[512, 256, 128];
 /// going through a structure takes a few cycles.
 const FOLDED: u32 = 256;
 
-/// Narrowest of these: a product that is computed once needs no wider ones.
+/// Narrowest width of blocks: what a product needs that is computed once, with no power kept.
 const NARROWEST: u32 = 128;
 
 /// Registers of which both parts of a loop that was taken apart are stitched together: there are enough of these for both.

@@ -285,13 +285,13 @@ impl Writer<'_> {
             let supported: Vec<String> = others.iter().map(|variant| variant.needs.condition()).collect();
             text.push_str(&way(own, &supported));
         }
-        for (at, below) in least.iter().enumerate().rev() {
+        for below in least.iter().rev() {
             let supported = others.iter().map(|variant| match variant.least_iterations < *below {
                 true => variant.needs.condition(),
                 false => "0".to_owned(),
             });
             let supported: Vec<String> = supported.collect();
-            let name = if at == 0 { format!("{own}_of_few") } else { format!("{own}_below_{below}") };
+            let name = format!("{own}_below_{below}");
             text.push_str(&way(&name, &supported));
             chosen = format!("iterations < {below} ? {name}_way() : {chosen}");
         }

@@ -430,6 +430,9 @@ impl<'a> Printer<'a> {
                 Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) if self.machine.ternary => costs.lanes(1),
                 Op::Concat(parts) => {
                     let pieces = self.outside.pieces(parts);
+                    if !self.rotates() && self.one_rotation(&pieces).is_some() {
+                        return costs.lanes(1);
+                    }
                     let moved = pieces.iter().filter(|piece| !matches!(piece, Piece::Moved { shift: 0, .. })).count();
                     costs.lanes((moved + pieces.len()).saturating_sub(1).max(1))
                 }

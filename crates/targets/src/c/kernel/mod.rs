@@ -79,6 +79,7 @@ mod strategy;
 mod subcircuits;
 mod tabulated;
 mod translation_validation;
+mod transpose;
 mod vectors;
 mod words;
 pub mod work;

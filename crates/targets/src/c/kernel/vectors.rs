@@ -1,10 +1,12 @@
 //! Vector loads and stores with strides: deinterleaving and interleaving. Rows of words, as they lie in memory
 //! iteration after iteration, and vectors that hold one word of many iterations.
 //!
-//! Even and odd words are taken apart as often as the number of words of an iteration halves.
+//! Rows of as many words as a vector has, or a multiple, are transposed in squares. Of others, even and odd words are
+//! taken apart as often as the number of words of an iteration halves.
 
 use super::machine::{Machine, attribute};
 use super::rows::Rows;
+use super::transpose::Square;
 use super::words::Layout;
 use headrace_boolean::circuit::{Gate, Signal};
 use std::fmt::Write as _;
@@ -29,7 +31,33 @@ pub(super) fn vector_support(bits: u32, lane: u32) -> String {
         pair("LOW", &|i| i / 2 + (i % 2) * n, &mut text);
         pair("HIGH", &|i| n / 2 + i / 2 + (i % 2) * n, &mut text);
     }
+    if let Some(square) = Square::new(bits, lane) {
+        text += &square.support();
+    }
     text
+}
+
+/// Rotates every lane to the left by so many bytes, by a shuffle of bytes; it needs the types of lanes of both widths.
+pub(super) fn turned_bytes(bits: u32, lane: u32, bytes: u32) -> String {
+    let n = lane / 8;
+    let order: Vec<String> = (0..bits / 8).map(|at| (at / n * n + (at % n + n - bytes) % n).to_string()).collect();
+    let (v, b) = (format!("hr_v{bits}x{lane}"), format!("hr_v{bits}x8"));
+    format!(
+        "#define HR_TURN{}_{bits}x{lane}(a) (({v})__builtin_shufflevector(({b})(a), ({b})(a), {}))\n",
+        8 * bytes,
+        order.join(",")
+    )
+}
+
+/// The squares that rows of whole vectors are transposed in.
+fn squares(layout: &Layout, bits: u32, lane: u32) -> Option<Square> {
+    Square::new(bits, lane).filter(|square| layout.words(lane).is_multiple_of(square.side() as u64))
+}
+
+/// Instructions that take rows apart, or put them together, where they [`lie_together`].
+pub(super) fn merges(layout: &Layout, bits: u32, lane: u32) -> u64 {
+    let n_words = layout.words(lane);
+    n_words * u64::from(squares(layout, bits, lane).map_or(n_words.ilog2(), Square::steps))
 }
 
 /// Whether rows of words are taken apart and put together by whole vectors.
@@ -55,6 +83,19 @@ pub(super) fn load_words(
     let mut text = String::new();
     if lie_together(layout, lane) {
         let prefix = name(0);
+        if let Some(square) = squares(layout, bits, lane) {
+            let side = square.side() as u64;
+            for first in (0..n_words).step_by(square.side()) {
+                let rows: Vec<String> = (0..side).map(|row| format!("{prefix}t{row}_{first}")).collect();
+                for (at, variable) in (0..).map(|i| i * row + first * word).zip(&rows) {
+                    let bytes = bits / 8;
+                    let _ = writeln!(text, "{indent}{v} {variable}; memcpy(&{variable}, {}, {bytes});", from(at));
+                }
+                let word = |column: usize| Some(name(first + column as u64));
+                square.transposed(rows, &format!("{prefix}t{first}"), &word, indent, &mut text);
+            }
+            return text;
+        }
         let mut stream: Vec<String> = Vec::new();
         for k in 0..n_words {
             let variable = if n_words == 1 { name(0) } else { format!("{prefix}t{k}") };
@@ -127,26 +168,20 @@ pub(super) fn store_words(
     let v = format!("hr_v{bits}x{lane}");
     let mut text = String::new();
     if lie_together(layout, lane) {
-        let mut streams: Vec<Vec<String>> = (0..n_words).map(|k| vec![name(k)]).collect();
         let prefix = name(0);
-        while streams.len() > 1 {
-            let half = streams.len() / 2;
-            let mut next = Vec::new();
-            for residue in 0..half {
-                let mut merged = Vec::new();
-                for (k, (even, odd)) in streams[residue].iter().zip(&streams[residue + half]).enumerate() {
-                    for (kind, at) in [("LOW", 2 * k), ("HIGH", 2 * k + 1)] {
-                        let variable = format!("{prefix}m{half}_{residue}_{at}");
-                        let _ =
-                            writeln!(text, "{indent}const {v} {variable} = HR_{kind}_{bits}x{lane}({even}, {odd});");
-                        merged.push(variable);
-                    }
-                }
-                next.push(merged);
+        let vectors = match squares(layout, bits, lane) {
+            Some(square) => {
+                let words: Vec<String> = (0..n_words).map(name).collect();
+                let columns = words.chunks(square.side()).enumerate().map(|(k, words)| {
+                    square.transposed(words.to_vec(), &format!("{prefix}m{k}"), &|_| None, indent, &mut text)
+                });
+                let columns: Vec<Vec<String>> = columns.collect();
+                let row = |row: usize| columns.iter().map(move |vectors| vectors[row].clone());
+                (0..square.side()).flat_map(row).collect()
             }
-            streams = next;
-        }
-        for (k, variable) in streams.iter().flatten().enumerate() {
+            None => interleaved((0..n_words).map(name).collect(), bits, lane, &prefix, indent, &mut text),
+        };
+        for (k, variable) in vectors.iter().enumerate() {
             let at = k as u64 * n_lanes * word;
             let mut written = variable.clone();
             if let Some(Mixed(from)) = mixed {
@@ -174,6 +209,29 @@ pub(super) fn store_words(
     }
     let _ = writeln!(text, "{indent}}}");
     text
+}
+
+/// The words of some vectors in turn: halves of them are interleaved as often as their number halves.
+fn interleaved(words: Vec<String>, bits: u32, lane: u32, prefix: &str, indent: &str, text: &mut String) -> Vec<String> {
+    let mut streams: Vec<Vec<String>> = words.into_iter().map(|word| vec![word]).collect();
+    while streams.len() > 1 {
+        let half = streams.len() / 2;
+        let mut next = Vec::new();
+        for residue in 0..half {
+            let mut merged = Vec::new();
+            for (k, (even, odd)) in streams[residue].iter().zip(&streams[residue + half]).enumerate() {
+                for (kind, at) in [("LOW", 2 * k), ("HIGH", 2 * k + 1)] {
+                    let v = format!("hr_v{bits}x{lane}");
+                    let variable = format!("{prefix}m{half}_{residue}_{at}");
+                    let _ = writeln!(text, "{indent}const {v} {variable} = HR_{kind}_{bits}x{lane}({even}, {odd});");
+                    merged.push(variable);
+                }
+            }
+            next.push(merged);
+        }
+        streams = next;
+    }
+    streams.into_iter().flatten().collect()
 }
 
 /// A gate on whole vectors, as an expression; `name` gives the variable of a signal.

@@ -2,7 +2,7 @@
 
 use super::super::machine::{Machine, of_width};
 use super::super::rows::Rows;
-use super::super::vectors::lie_together;
+use super::super::vectors::{lie_together, merges};
 use super::super::words::Layout;
 use super::super::work::{self, Work};
 use super::Printer;
@@ -119,12 +119,8 @@ impl Printer<'_> {
     }
 
     fn kinds_of_pieces(&self, pieces: &[Piece]) -> Kinds {
-        if let [Piece::Moved { source, shift: up, .. }, Piece::Moved { source: same, shift: down, .. }] = pieces
-            && source == same
-            && up - down == self.lane() as i32
-            && self.rotates()
-        {
-            return vec![(work::SHIFT, 1.0)];
+        if let Some((_, up, _)) = self.one_rotation(pieces) {
+            return vec![(if self.turns_bytes(up) { work::SHUFFLE } else { work::SHIFT }, 1.0)];
         }
         let (mut shifts, mut shuffles) = (0.0, 0.0);
         for piece in pieces {
@@ -165,7 +161,7 @@ impl Printer<'_> {
         let mut work = Work::default();
         if lie_together(layout, lane) {
             work.add(moves, n);
-            work.add(work::PERMUTE, n * n.log2());
+            work.add(work::PERMUTE, merges(layout, bits, lane) as f64);
         } else if let Some(rows) = Rows::new(layout, bits, lane) {
             work.add(moves, n);
             work.add(work::PERMUTE, rows.permutations() as f64);

@@ -1,6 +1,6 @@
 //! Legalisation of lane-wise operations. One operation on vectors: each lane computes for its iteration.
 
-use super::super::vectors::vector_support;
+use super::super::vectors::{turned_bytes, vector_support};
 use super::super::words::NotApplicable;
 use super::Printer;
 use headrace_transform::kernel::graph::mask;
@@ -136,8 +136,18 @@ impl Printer<'_> {
             self.computed.reads(&name);
             return name;
         }
-        let operands = format!("{}, {up}", self.raw(&source));
-        let text = self.instruction("rol", &operands);
+        let text = match self.turns_bytes(up) {
+            true => {
+                let (bits, lane) = (self.machine.vector_bits, self.lane());
+                self.support(vector_support(bits, 8));
+                self.support(turned_bytes(bits, lane, up / 8));
+                format!("HR_TURN{up}_{bits}x{lane}({})", self.vector(source))
+            }
+            false => {
+                let operands = format!("{}, {up}", self.raw(&source));
+                self.instruction("rol", &operands)
+            }
+        };
         let (v, name) = (self.v(), format!("r{}_{up}_", source.0));
         self.computed.rotated(&v, &name, &text, self.vector(source));
         self.rotations.insert((source, up), name.clone());
@@ -146,24 +156,15 @@ impl Printer<'_> {
 
     pub(super) fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, NotApplicable> {
         let lane = self.lane();
-        if let [
-            Piece::Moved { source, shift: up, mask: above },
-            Piece::Moved { source: same, shift: down, mask: below },
-        ] = pieces
-            && source == same
-            && up - down == lane as i32
+        if let Some((source, up, taken)) = self.one_rotation(pieces)
             && width == lane
-            && *up > 0
-            && self.rotates()
         {
-            let (up, low) = (*up as u32, mask(*up as u32));
-            let taken = (above & !low) | (below & low);
             // What is zero at the bottom is another rotation, which there may be too, shifted.
             let zeros = taken.trailing_zeros();
             return Ok(match mask(lane) & !mask(zeros) == taken && zeros < up {
-                true if zeros == 0 => self.rotated(*source, up),
-                true => format!("{} << {zeros}", self.rotated(*source, up - zeros)),
-                false => format!("{} & {}", self.rotated(*source, up), self.number(taken)),
+                true if zeros == 0 => self.rotated(source, up),
+                true => format!("{} << {zeros}", self.rotated(source, up - zeros)),
+                false => format!("{} & {}", self.rotated(source, up), self.number(taken)),
             });
         }
         let mut texts = Vec::new();

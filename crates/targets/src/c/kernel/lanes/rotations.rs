@@ -1,8 +1,10 @@
-//! Variable rotations in lanes. Rotations by amounts that differ from iteration to iteration, in the direction in which
-//! the amount is there.
+//! Rotations in lanes: which are one instruction, and variable ones. Those by whole bytes are a shuffle where nothing
+//! rotates; amounts that differ from iteration to iteration turn in the direction in which the amount is there.
 
 use super::Printer;
+use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{NodeId, Op};
+use headrace_transform::statements::Piece;
 use rustc_hash::FxHashSet;
 
 /// Where a rotation goes.
@@ -13,6 +15,29 @@ pub(super) enum Direction {
 }
 
 impl Printer<'_> {
+    /// Whether lanes are rotated by so many bits by a shuffle of their bytes.
+    pub(super) fn turns_bytes(&self, up: u32) -> bool {
+        self.machine.byte_shuffle && !self.rotates() && up.is_multiple_of(8) && matches!(self.lane(), 32 | 64)
+    }
+
+    /// What these pieces of a lane rotate by one instruction, by how many bits to the left, and the bits that are taken
+    /// of that.
+    pub(super) fn one_rotation(&self, pieces: &[Piece]) -> Option<(NodeId, u32, u128)> {
+        let [Piece::Moved { source, shift: up, mask: above }, Piece::Moved { source: same, shift: down, mask: below }] =
+            pieces
+        else {
+            return None;
+        };
+        let turned = u32::try_from(*up).ok().filter(|&up| up > 0 && source == same)?;
+        if up - down != self.lane() as i32 {
+            return None;
+        }
+        let low = mask(turned);
+        let taken = (above & !low) | (below & low);
+        let by_shuffle = self.turns_bytes(turned) && taken == mask(self.lane());
+        (self.rotates() || by_shuffle).then_some((*source, turned, taken))
+    }
+
     /// Direction and amount of a rotation to the left by `n` of a value of so many bits: to the left by -x is to the
     /// right by x.
     pub(super) fn turn(&self, n: NodeId, width: u32) -> (Direction, NodeId) {

@@ -18,7 +18,7 @@ use headrace_transform::control::Automaton;
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId, graph};
 use headrace_transform::passes::coalesce_token_loads::TokenWords;
 use headrace_transform::statements::{
-    Order, Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered,
+    Order, Ordered, Outside, PATCHED, Piece, Place as Memory, Statement, Together, Write, ordered,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -777,6 +777,12 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 self.store(object, Expr::u32(index as u32), value);
             }
             Write::Copy { place, first, n_bytes, from, at } => self.copy(place, first, n_bytes as u64, from, at),
+            Write::Patched { object, first, from, at, known, kept } => {
+                for word in 0..PATCHED as u64 / 8 {
+                    let [known, kept] = [known, kept].map(|all| (all >> (64 * word)) as u64);
+                    self.patch(object, first + 8 * word, (from, at + 8 * word), known, kept);
+                }
+            }
             Write::Bytes { place, first, n_bytes, big, source, lo } => {
                 let value = match u32::try_from(lo) {
                     Ok(lo) => self.bits_from(source, lo, 8 * n_bytes),
@@ -810,6 +816,26 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 Memory::Port(port) => self.put(port, index, byte),
                 Memory::Object(object) => self.store(object, Expr::u32(index as u32), Value::one(byte, false)),
             }
+        }
+    }
+
+    /// Eight bytes of an object, of which some bits are those of another one.
+    fn patch(&mut self, object: ObjectId, first: u64, (from, at): (ObjectId, u64), known: u64, kept: u64) {
+        let to = Memory::Object(object);
+        let bytes: Vec<i64> = (0..8).map(|i| at as i64 + i).collect();
+        if let Some(word) = self.word(Memory::Object(from), &bytes, ByteOrder::Little) {
+            let number = |value: u64| Expr::int(Type::U64, value);
+            let word = word.and(number(kept)).or(number(known));
+            if self.put_word(to, first, word, ByteOrder::Little) {
+                return;
+            }
+        }
+        for i in 0..8 {
+            let value = match (kept >> (8 * i)) & 0xff {
+                0 => Value::number(u128::from((known >> (8 * i)) & 0xff), 8),
+                _ => self.element(from, Expr::u32((at + i) as u32)),
+            };
+            self.store(object, Expr::u32((first + i) as u32), value);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::kernel::{Graph, NodeId, Object, ObjectId, Op};
 use rustc_hash::FxHashSet;
 
 /// Where bytes lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Tokens of an input port.
     Port(u32),
@@ -67,7 +67,8 @@ pub struct Outside<'a, N: ?Sized> {
     pub objects: &'a [Object],
     /// Which tokens lie one beside the other, and what else the printer knows of what lies outside.
     pub names: &'a N,
-    /// Objects that change between the first statement and the last: what they held is read before, byte by byte.
+    /// Objects that change between the first statement and the last but at the very end: what they held is read before, byte
+    /// by byte.
     pub stored: FxHashSet<ObjectId>,
 }
 

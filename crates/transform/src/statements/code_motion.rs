@@ -55,6 +55,22 @@ pub enum Write {
         /// The first of them there.
         at: i64,
     },
+    /// A part of a list: bytes of another list where nothing is written, of which some are known and others come in their
+    /// place. In one piece, as copies are.
+    Patched {
+        /// Where they go.
+        object: ObjectId,
+        /// The first of [`PATCHED`] of them.
+        first: u64,
+        /// Where they lie.
+        from: ObjectId,
+        /// The first of them there.
+        at: u64,
+        /// Those that are known, as bits of the whole.
+        known: u128,
+        /// The bits of the others.
+        kept: u128,
+    },
 }
 
 impl Write {
@@ -63,7 +79,7 @@ impl Write {
         match self {
             Write::One { value, .. } => Some(*value),
             Write::Bytes { source, .. } => Some(*source),
-            Write::Copy { .. } => None,
+            Write::Copy { .. } | Write::Patched { .. } => None,
         }
     }
 
@@ -71,12 +87,16 @@ impl Write {
     pub fn place(&self) -> Place {
         match self {
             Write::One { place, .. } | Write::Bytes { place, .. } | Write::Copy { place, .. } => *place,
+            Write::Patched { object, .. } => Place::Object(*object),
         }
     }
 }
 
 /// Bytes that are at least so many are copied in one piece.
 const COPIED: usize = 4;
+
+/// Bytes that are patched in one piece: what vectors of 128 bits hold, which block functions read their text in.
+pub const PATCHED: usize = 16;
 
 /// What a block does, one after the other.
 #[derive(Debug)]
@@ -86,7 +106,7 @@ pub(super) enum Step {
         object: ObjectId,
         index: NodeId,
     },
-    /// In any order.
+    /// Objects that get constants only come last.
     Writes(Vec<Write>),
     Store {
         object: ObjectId,
@@ -257,12 +277,15 @@ fn flush<N: Together + ?Sized>(outside: &Outside<'_, N>, written: &mut Vec<(Plac
         Place::Object(object) => (1, object.0),
     };
     run.reverse();
-    run.sort_by_key(|&(place, index, _)| (order(place), index));
+    let computed: FxHashSet<Place> =
+        run.iter().filter(|write| outside.graph.constant(write.2).is_none()).map(|write| write.0).collect();
+    run.sort_by_key(|&(place, index, _)| (!computed.contains(&place), order(place), index));
     run.dedup_by_key(|write| (write.0, write.1));
     let mut writes = Vec::new();
     let mut rest = &run[..];
     while let Some((&(place, index, value), after)) = rest.split_first() {
-        if let Some((n, write)) = copied(outside, rest).or_else(|| together(outside, rest)) {
+        let joined = patched(outside, rest).or_else(|| copied(outside, rest)).or_else(|| together(outside, rest));
+        if let Some((n, write)) = joined {
             rest = &rest[n..];
             writes.push(write);
         } else {
@@ -283,6 +306,38 @@ fn copied<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, No
     let n_bytes = run.iter().enumerate().take_while(|&pair| follows(pair)).count();
     let whole = outside.objects[object.0 as usize].width == 8 && outside.lie_together(from, at, n_bytes as u32);
     (n_bytes >= COPIED && whole).then_some((n_bytes, Write::Copy { place, first, n_bytes, from, at }))
+}
+
+/// A part of a list of bytes that are bytes of another one at the same distance, or known.
+fn patched<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
+    let (part, graph) = (run.get(..PATCHED)?, outside.graph);
+    let (place, first, _) = part[0];
+    let Place::Object(object) = place else { return None };
+    let width = |object: ObjectId| outside.objects[object.0 as usize].width;
+    if !first.is_multiple_of(PATCHED as u64) || width(object) != 8 {
+        return None;
+    }
+    let (mut known, mut kept, mut begin) = (0_u128, 0_u128, None);
+    for (i, &(other, index, value)) in part.iter().enumerate() {
+        if other != place || index != first + i as u64 {
+            return None;
+        }
+        match (graph.constant(value), outside.byte(value)) {
+            (Some(byte), _) => known |= byte << (8 * i),
+            (None, Some((Place::Object(from), at))) => {
+                let at = (from, at - i as i64);
+                if *begin.get_or_insert(at) != at {
+                    return None;
+                }
+                kept |= 0xff << (8 * i);
+            }
+            _ => return None,
+        }
+    }
+    let (from, at) = begin.filter(|_| kept != u128::MAX)?;
+    let at = u64::try_from(at).ok()?;
+    let is_there = at + PATCHED as u64 <= outside.objects[from.0 as usize].length as u64;
+    is_there.then_some((PATCHED, Write::Patched { object, first, from, at, known, kept }))
 }
 
 /// The value that a byte is bits of, and the lowest of these; negative where so many zeros are below the value's lowest bit.
@@ -360,13 +415,6 @@ impl Plan {
         let graph = outside.graph;
         let mut uses: Vec<(Point, NodeId)> = Vec::new();
         collect(block, &mut uses);
-        let (stored, _) = block.steps.iter().map(Step::touches).fold(
-            (FxHashSet::default(), ()),
-            |(mut all, ()), (stored, _): (FxHashSet<ObjectId>, _)| {
-                all.extend(stored);
-                (all, ())
-            },
-        );
         let mut plan = Plan::default();
         let mut needed: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut open: Vec<NodeId> = Vec::new();
@@ -411,7 +459,8 @@ impl Plan {
             let moves = match graph.op(id) {
                 Op::Const(_) | Op::Loaded(_) => false,
                 Op::Entry { object, .. } => {
-                    outside.objects[object.0 as usize].persistent && (needed[&id] > 1 || stored.contains(object))
+                    outside.objects[object.0 as usize].persistent
+                        && (needed[&id] > 1 || outside.stored.contains(object))
                 }
                 _ => needed[&id] > 1 || total > LARGEST_EXPRESSION,
             };

@@ -30,7 +30,7 @@ mod size;
 
 pub use bit_moves::{Outside, Piece, Place};
 pub use carried_scalars::{Iterations, Kept};
-pub use code_motion::Write;
+pub use code_motion::{PATCHED, Write};
 pub use independent_components::independent_components;
 pub use join_loads::join_loads;
 pub use lanes::{Filled, Lanes, Slots, Taken, Tokens};

@@ -8,7 +8,7 @@ use super::Together;
 use super::bit_moves::{Outside, Place};
 use super::code_motion::{Block, Plan, Point, Scopes, Step, Write};
 use super::sink_for_pressure::late;
-use crate::kernel::{Effect, NodeId, ObjectId, Op};
+use crate::kernel::{Effect, Graph, NodeId, ObjectId, Op};
 use headrace_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -96,12 +96,7 @@ pub enum Order {
 
 /// Statements that do what a list of effects says.
 pub fn ordered<N: Together + ?Sized>(outside: &mut Outside<'_, N>, effects: &[Effect], order: Order) -> Ordered {
-    outside.stored.clear();
-    Effect::walk(effects, &mut |effect| {
-        if let Effect::Store { object, .. } = effect {
-            outside.stored.insert(*object);
-        }
-    });
+    outside.stored = changing(outside.graph, effects);
     let outside = &*outside;
     let mut scopes = Scopes::default();
     let block = scopes.block(outside, effects, None);
@@ -121,6 +116,25 @@ pub fn ordered<N: Together + ?Sized>(outside: &mut Outside<'_, N>, effects: &[Ef
         copied = orderer.copied;
         copied.extend(orderer.to_copy);
     }
+}
+
+/// Objects that change while others may still read what they held. Where all is written at places that are known, those that
+/// get constants only are written last.
+fn changing(graph: &Graph, effects: &[Effect]) -> FxHashSet<ObjectId> {
+    let (mut stored, mut computed) = (FxHashSet::default(), FxHashSet::default());
+    let mut is_straight = true;
+    Effect::walk(effects, &mut |effect| match effect {
+        Effect::Store { object, index, value } => {
+            stored.insert(*object);
+            is_straight &= graph.constant(*index).is_some();
+            if graph.constant(*value).is_none() {
+                computed.insert(*object);
+            }
+        }
+        Effect::Output { .. } => {}
+        _ => is_straight = false,
+    });
+    if is_straight { computed } else { stored }
 }
 
 struct Orderer<'a, N: ?Sized> {
@@ -228,7 +242,7 @@ impl<'a, N: Together + ?Sized> Orderer<'a, N> {
     /// Reads what elements held at the beginning, where the step may change them and somebody asks later.
     fn read_entries(&mut self, step: &Step, at: Point) {
         let (stored, _) = step.touches();
-        let mut stored: Vec<ObjectId> = stored.into_iter().collect();
+        let mut stored: Vec<ObjectId> = stored.intersection(&self.outside.stored).copied().collect();
         stored.sort_unstable();
         for object in stored {
             let Some(waiting) = self.entries.get(&object) else { continue };
@@ -392,5 +406,77 @@ fn survey(block: &Block, objects: &mut Vec<ObjectId>, loads: &mut Vec<(u32, Obje
             }
             Step::Leave(_) | Step::Check { .. } => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Together;
+    use super::super::code_motion::PATCHED;
+    use super::*;
+    use crate::kernel::Object;
+
+    struct Apart;
+
+    impl Together for Apart {
+        fn input_bytes(&self, _port: u32, _offset: i64, _n: u32) -> bool {
+            false
+        }
+        fn output_bytes(&self, _port: u32, _offset: u64, _n: u32) -> bool {
+            false
+        }
+    }
+
+    fn list(name: &str) -> Object {
+        Object { name: name.into(), width: 8, length: 32, persistent: true, residue: None }
+    }
+
+    /// A block is filled up from a buffer, whose bytes are then `cleared` by constants, or by others.
+    fn padded(clear: impl Fn(&mut Graph, u64) -> NodeId) -> Vec<Statement> {
+        let (buffer, block) = (ObjectId(0), ObjectId(1));
+        let mut graph = Graph::new();
+        let mut effects = Vec::new();
+        for i in 0..32 {
+            let index = graph.number(i.into(), 8);
+            let held = graph.add(Op::Entry { object: buffer, index }, 8);
+            let value = if i == 3 { graph.number(0x80, 8) } else { held };
+            let cleared = clear(&mut graph, i);
+            effects.push(Effect::Store { object: buffer, index, value: cleared });
+            effects.push(Effect::Store { object: block, index, value });
+        }
+        let objects = [list("buffer"), list("block")];
+        let mut outside = Outside { graph: &graph, objects: &objects, names: &Apart, stored: FxHashSet::default() };
+        ordered(&mut outside, &effects, Order::ByEffect).statements
+    }
+
+    #[test]
+    fn what_is_cleared_is_read_where_it_lies_in_one_piece_with_what_is_put_between() {
+        let statements = padded(|graph, _| graph.number(0, 8));
+        let kept = !(0xff_u128 << 24);
+        let is_patched = |statement: &Statement| {
+            matches!(statement, Statement::Write(Write::Patched {
+                object: ObjectId(1), first: 0, from: ObjectId(0), at: 0, known, kept: others,
+            }) if (*known, *others) == (0x80 << 24, kept))
+        };
+        assert!(is_patched(&statements[0]), "{:?}", statements[0]);
+        let is_rest = |statement: &Statement| {
+            matches!(statement, Statement::Write(Write::Copy { first: 16, n_bytes: PATCHED, at: 16, .. }))
+        };
+        assert!(is_rest(&statements[1]), "{:?}", statements[1]);
+        // Only then is the buffer written.
+        let buffer = Place::Object(ObjectId(0));
+        assert!(
+            statements[2..]
+                .iter()
+                .all(|statement| matches!(statement, Statement::Write(write) if write.place() == buffer))
+        );
+    }
+
+    #[test]
+    fn what_changes_otherwise_is_read_before() {
+        let statements = padded(|graph, i| graph.input(0, i as i64, 8));
+        let first = statements.iter().position(|statement| matches!(statement, Statement::Write(_)));
+        let reads = statements.iter().filter(|statement| matches!(statement, Statement::Define { .. })).count();
+        assert_eq!((first, reads), (Some(31), 31));
     }
 }

@@ -10,6 +10,7 @@ pub fn prelude() -> String {
         text.push_str(&BYTES.replace('@', &bits.to_string()));
     }
     text.push_str(COPY);
+    text.push_str(PATCH);
     text.push_str(&arithmetic());
     text.push_str(&wide());
     text.push_str(LEAF7);
@@ -111,6 +112,27 @@ static inline void hr_copy_few(void *to, const void *from, size_t n)
     while (n-- != 0)
       t[n] = f[n];
   }
+}
+
+";
+
+/// In one piece, because processors make those who read it so wait until what was written in several pieces is in memory.
+const PATCH: &str = "\
+/* Sixteen bytes, of which some bits are kept and others set: as words with the first byte lowest. */
+static inline void hr_patch16(void *to, const void *from, uint64_t keep0, uint64_t keep1, uint64_t set0, uint64_t set1)
+{
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  typedef uint64_t pair __attribute__((vector_size(16)));
+  pair v;
+  memcpy(&v, from, sizeof v);
+  v = (v & (pair){keep0, keep1}) | (pair){set0, set1};
+  memcpy(to, &v, sizeof v);
+#else
+  const uint64_t low = (hr_le64(from) & keep0) | set0;
+  const uint64_t high = (hr_le64((const unsigned char *)from + 8) & keep1) | set1;
+  hr_put_le64(to, low);
+  hr_put_le64((unsigned char *)to + 8, high);
+#endif
 }
 
 ";

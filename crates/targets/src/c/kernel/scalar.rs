@@ -246,6 +246,12 @@ impl Printer<'_> {
                 };
                 format!("memcpy({}, {source}, {n_bytes});", self.pointer(place, first, n_bytes as u32))
             }
+            Write::Patched { object, first, from, at, known, kept } => {
+                let (to, from) =
+                    (self.known_element(object, &first.to_string()), self.known_element(from, &at.to_string()));
+                let words = [kept, known].map(|all| format!("{:#x}ull, {:#x}ull", all as u64, (all >> 64) as u64));
+                format!("hr_patch16(&{to}, &{from}, {});", words.join(", "))
+            }
             Write::Bytes { place, first, n_bytes, big, source, lo } => {
                 let pointer = self.pointer(place, first, n_bytes);
                 let value = self.values.shifted(source, lo, n_bytes * 8);

@@ -21,15 +21,24 @@ pub(super) fn module(head: &str, module: &Module, of_operation: bool) -> String 
         let texts: Vec<String> = module.texts.iter().map(|text| format!("    {text:?},\n")).collect();
         let _ = write!(text, "static TEXTS: [&str; {}] = [\n{}];\n\n", texts.len(), texts.concat());
     }
+    if module.features.iter().any(|features| in_leaf_7(&features.names) != 0) {
+        text.push_str(LEAF_7);
+    }
     for (number, features) in module.features.iter().enumerate() {
-        let names: Vec<String> = features.names.iter().map(|name| format!("{:?}", feature_name(name))).collect();
+        let asked = features.names.iter().filter(|name| !IN_LEAF_7.iter().any(|(own, _)| own == name));
+        let mut asked: Vec<String> = asked.map(|name| format!("{:?}", feature_name(name))).collect();
+        if asked.is_empty() {
+            asked.push("\"avx2\"".to_owned());
+        }
+        let leaf = in_leaf_7(&features.names);
+        let more = if leaf == 0 { String::new() } else { format!(" && has_in_leaf_7__({leaf:#x})") };
         let _ = write!(
             text,
             "#[cfg({WITH_FEATURES})]\ncpufeatures::new!(features_{number}__, {});\n\n\
              /// Whether the processor has what some functions need.\n#[inline]\nfn has_{number}__() -> bool {{\n    \
-             #[cfg({WITH_FEATURES})]\n    return features_{number}__::get();\n    \
+             #[cfg({WITH_FEATURES})]\n    return features_{number}__::get(){more};\n    \
              #[cfg(not({WITH_FEATURES}))]\n    return false;\n}}\n\n",
-            names.join(", ")
+            asked.join(", ")
         );
     }
     for table in &module.tables {
@@ -70,6 +79,36 @@ pub(super) fn module(head: &str, module: &Module, of_operation: bool) -> String 
     }
     text
 }
+
+/// Features that the crate `cpufeatures` finds only where there are registers of 512 bits, and their bits of ECX in leaf 7 of
+/// `cpuid`. Those of 256 bits are asked for beside them.
+const IN_LEAF_7: [(&str, u32); 3] = [("gfni", 8), ("vaes", 9), ("vpclmulqdq", 10)];
+
+/// The bits of these among some features.
+fn in_leaf_7(features: &[String]) -> u32 {
+    let bit = |name: &String| IN_LEAF_7.iter().find(|(own, _)| own == name).map_or(0, |(_, bit)| 1 << bit);
+    features.iter().map(bit).fold(0, |all, bit| all | bit)
+}
+
+/// Asks the processor once: the instruction takes long under a hypervisor.
+const LEAF_7: &str = "/// Whether all these bits of ECX are set in leaf 7 of `cpuid`.
+#[cfg(all(feature = \"simd\", target_arch = \"x86_64\"))]
+#[allow(unsafe_code, unused_unsafe)]
+fn has_in_leaf_7__(bits: u32) -> bool {
+    use core::arch::x86_64::{__cpuid, __cpuid_count};
+    use core::sync::atomic::{AtomicU64, Ordering};
+    static KNOWN: AtomicU64 = AtomicU64::new(0);
+    let mut known = KNOWN.load(Ordering::Relaxed);
+    if known == 0 {
+        // SAFETY: every processor of this architecture has the instruction.
+        let found = unsafe { if __cpuid(0).eax < 7 { 0 } else { __cpuid_count(7, 0).ecx } };
+        known = 1 << 32 | u64::from(found);
+        KNOWN.store(known, Ordering::Relaxed);
+    }
+    known as u32 & bits == bits
+}
+
+";
 
 fn listed(values: &[u64], ty: Type) -> String {
     let mut text = String::new();

@@ -1,8 +1,8 @@
 #!/bin/sh
-# All tests, step by step: some test programs and targets take turns, by days; with CRATES=all, as in CI, there are all of them,
-# and the lints. Ends with a table of what each step took beside its budget (scripts/budgets.txt), and a count of each kind. Every
-# step runs even when one before it has failed. A step whose tool is missing
-# is «not run», counted and shown.
+# All tests, step by step: some test programs and targets take turns, by days; with CRATES=all, as in CI, there are all targets, as
+# many of the programs as there is time for (scripts/crate_tests.py), and the lints. Ends with a table of what each step took beside
+# its budget (scripts/budgets.txt), and a count of each kind. Every step runs even when one before it has failed. A step whose tool
+# is missing is «not run», counted and shown.
 set -u
 cd "$(dirname "$0")/.."
 

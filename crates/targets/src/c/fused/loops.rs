@@ -329,12 +329,12 @@ fn blocks_of(
                 let tokens = pointers(body);
                 let taken: String = tokens.iter().map(|(parameter, _)| format!("{parameter}, ")).collect();
                 let given: String = tokens.iter().map(|(_, argument)| format!("{argument}, ")).collect();
+                let target = format!("__attribute__((target(\"{}\")))", target.join(","));
+                // Inlined, so that the structure of the pointers is never made; compilers leave it where it is long.
                 let whole = shared.guarded(&format!(
-                    "{}{tables}{}__attribute__((target(\"{}\"))) HR_SAME void {name}({taken_places}{taken}size_t iterations) {{\n    (void)iterations;\n    {on} on = {{{}}};\n    {own}(&on{arguments}, {iterations});\n}}\n",
-                    shared.above,
-                    blocks.function.text,
-                    target.join(","),
-                    all
+                    "{}{tables}{target} static inline HR_INLINED void {own}({on} *s{parameters}, size_t iterations);\n\
+                     {}{target} HR_SAME void {name}({taken_places}{taken}size_t iterations) {{\n    (void)iterations;\n    {on} on = {{{}}};\n    {own}(&on{arguments}, {iterations});\n}}\n",
+                    shared.above, blocks.function.text, all
                 ));
                 let text = format!(
                     "{whole}static void {function}({state} *s{parameters}, size_t iterations) {{\n    {name}({places}{given}iterations);\n}}\n"

@@ -213,9 +213,9 @@ impl Writer<'_> {
         }
     }
 
-    /// The function of iterations that run everywhere, for contexts of any type, and its call in this one; `None` where it
-    /// works on too much.
-    fn everywhere(&self, unit: &Unit, function: &CFunction) -> Option<String> {
+    /// The function of iterations that run everywhere, for contexts of any type, and its call in this one, which stands apart
+    /// where there are other ways: its frame would be theirs. `None` where it works on too much.
+    fn everywhere(&self, unit: &Unit, function: &CFunction, is_only: bool) -> Option<String> {
         let body = unit.body.as_ref();
         if unit.is_shared() {
             return None;
@@ -237,8 +237,9 @@ impl Writer<'_> {
         );
         let on = self.on_context(&on);
         Some(format!(
-            "{}static inline void {}({} *s{parameters}, size_t iterations) {{\n    const struct {name}_on on = {on};\n    {name}(&on{arguments}, iterations);\n}}\n",
+            "{}{} void {}({} *s{parameters}, size_t iterations) {{\n    const struct {name}_on on = {on};\n    {name}(&on{arguments}, iterations);\n}}\n",
             guarded(&name, &shared),
+            if is_only { "static inline" } else { "HR_APART static" },
             function.name,
             unit.state
         ))
@@ -300,7 +301,7 @@ impl Writer<'_> {
             let _ = writeln!(text, "{ARM}{}#endif", arm.with_evidence());
         }
         text.push_str(&last.map_or(String::new(), |variant| {
-            self.everywhere(unit, &variant.function).unwrap_or_else(|| apart(&variant.function))
+            self.everywhere(unit, &variant.function, others.is_empty()).unwrap_or_else(|| apart(&variant.function))
         }));
         let linkage = match (unit.is_shared(), self.trials.is_none() && !dropped) {
             (true, true) => "HR_SAME",

@@ -21,6 +21,7 @@
 //! | `bitslice` | one bit of a vector for each iteration |
 //! | `sequential` | iteration after iteration |
 //! | `rows` | words of iterations that lie side by side, taken apart and put together by permutations |
+//! | `transpose` | squares of words in registers, by merges of pairs |
 //! | `split_iteration` | pieces of iterations, as iterations of their own |
 //! | `distributed` | a loop as two, of which one need not wait |
 //! | `byte_planes` | one byte of a vector for each byte of a word, with tables that are filled first |

@@ -142,21 +142,21 @@ impl<'a> Builder<'a> {
         let chains: Vec<SharedChain> = std::mem::take(&mut self.shared_chains).into_values().collect();
         let firsts = chains.iter().map(|chain| chooser.one_of(alike(chain.firsts.clone())));
         let firsts: Vec<Option<(Expr, Expr)>> = firsts.collect();
-        let lasts = chains.iter().map(|chain| chooser.one_of(alike(chain.kept.as_ref()?.lasts.clone())));
-        let lasts: Vec<Option<(Expr, Expr)>> = lasts.collect();
+        let moved = chains.iter().map(|SharedChain { moved, kept, .. }| match kept {
+            Some(kept) => chooser.one_of_or(alike(kept.lasts.clone()), moved.clone()),
+            None => moved.clone(),
+        });
+        let moved: Vec<Expr> = moved.collect();
         for (SharedOperator { wire, id, .. }, operands) in operators.into_iter().zip(chosen) {
             let value = self.operation(id, operands);
             self.m.assign(wire, value);
         }
-        for ((chain, first), last) in chains.into_iter().zip(firsts).zip(lasts) {
-            let SharedChain { register, next, moved, stalls, kept, .. } = chain;
-            let mut value = moved;
-            if let Some((when, last)) = last {
-                value = Expr::select(when, last, value);
-            }
-            if let Some((when, first)) = first {
-                value = Expr::select(when, first, value);
-            }
+        for ((chain, first), moved) in chains.into_iter().zip(firsts).zip(moved) {
+            let SharedChain { register, next, stalls, kept, .. } = chain;
+            let value = match first {
+                Some((when, first)) => Expr::select(when, first, moved),
+                None => moved,
+            };
             let stays = kept.map_or(stalls.clone(), |kept| stalls.or(kept.changes.inverted()));
             let value = Expr::select(stays, self.m.get(register), value);
             self.m.assign(next, value);

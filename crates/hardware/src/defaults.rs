@@ -31,9 +31,8 @@ pub(crate) fn hoisted(
             let Some(values) = given.get(&signal).and_then(|all| only_values(signal, all, free[&signal])) else {
                 continue;
             };
-            if values.iter().all(|(_, value)| is_stable(value, &changed)) {
-                let assign = |(target, value): (Target, Expr)| Stmt::Assign(target, value);
-                found.push((signal, values.into_iter().map(assign).collect()));
+            if values.iter().all(|value| is_stable(value, &changed)) {
+                found.push((signal, vec![Stmt::assign(signal, Expr::concat(values))]));
                 is_done.insert(signal);
                 changed.remove(&signal);
             }
@@ -103,24 +102,25 @@ fn read_in(block: &[Stmt], read: &mut BTreeSet<SignalId>) {
     }
 }
 
-/// The values of the parts of a signal, if all of it is assigned, and each part of it has one value only.
-fn only_values(signal: SignalId, all: &[(Target, Expr)], width: u32) -> Option<Vec<(Target, Expr)>> {
+/// The values of the parts of a signal, the most significant first, if all of it is assigned, and each part of it has one value only.
+fn only_values(signal: SignalId, all: &[(Target, Expr)], width: u32) -> Option<Vec<Expr>> {
     let mut values: Vec<(Target, Expr)> = Vec::new();
     for one in all.iter().filter(|one| one.0.signal == signal) {
         if !values.contains(one) {
             values.push(one.clone());
         }
     }
-    let mut parts: Vec<(u32, u32)> = values.iter().map(|(target, _)| part(target, width)).collect::<Option<_>>()?;
-    parts.sort_unstable();
-    let mut end = 0;
-    for (from, bits) in parts {
-        if from != end {
+    let each = values.into_iter().map(|(target, value)| Some((part(&target, width)?, value)));
+    let mut parts: Vec<((u32, u32), Expr)> = each.collect::<Option<_>>()?;
+    parts.sort_unstable_by_key(|(part, _)| std::cmp::Reverse(*part));
+    let mut rest = width;
+    for ((from, bits), _) in &parts {
+        if from + bits != rest {
             return None;
         }
-        end += bits;
+        rest = *from;
     }
-    (end == width).then_some(values)
+    (rest == 0).then(|| parts.into_iter().map(|(_, value)| value).collect())
 }
 
 fn part(target: &Target, width: u32) -> Part {
@@ -192,7 +192,8 @@ mod tests {
         let signals: Vec<u32> = found.iter().map(|(signal, _)| signal.0).collect();
         assert_eq!(signals, [2, 3]);
         assert_eq!(found[0].1, [assign(2, signal(1))]);
-        assert_eq!(found[1].1.len(), 2);
+        let parts = vec![signal(0).slice(0, 4), signal(2).slice(4, 4)];
+        assert_eq!(found[1].1, [assign(3, Expr::concat(parts))]);
         let rest = Stmt::If(condition, vec![assign(4, signal(2)), assign(5, signal(1))], vec![assign(4, signal(3))]);
         assert_eq!(blocks, [vec![rest]]);
     }

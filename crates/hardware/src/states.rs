@@ -5,13 +5,15 @@
 
 use crate::actor::{HandsIn, Ports, window_ready};
 use crate::code::Code;
+use crate::overwritten::without_overwritten;
+use crate::propagate::propagated;
 use crate::registers::read_early;
 use crate::step::{Step, is_nothing};
 use headrace_program::names::identifier;
 use headrace_rtl::{
     Bits, Expr, Memory, MemoryRead, MemoryWrite, Process, SignalId, SignalKind, Stmt, Target, index_bits,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an actor does, in steps.
 pub(crate) struct Machine<'s> {
@@ -412,25 +414,19 @@ fn finish(
     early.extend(ports.inputs.iter().filter_map(|port| port.window.as_ref()).flat_map(|one| [one.tokens, one.count]));
     early.extend(code.memories.iter().map(|memory| memory.read_address));
     early.extend(machine.fsm);
-    let given = in_front(code, ports, &early, next, &machine.epilogue, &mut states);
+    let addresses = add_registers(code, &early);
+    let given = in_front(code, ports, &addresses, next, &machine.epilogue, &mut states);
     let is_given = |signal: SignalId| given.iter().any(|(other, _)| *other == signal);
     let mut body = Vec::new();
     if let Some((register, next)) = state {
         body.push(Stmt::assign(next, code.get(register)));
     }
-    let mut addresses = std::collections::BTreeMap::new();
-    for (variable, base) in std::mem::take(&mut code.variables) {
-        if !early.contains(&variable) {
-            let width = code.module.signal(variable).width;
-            body.extend((!is_given(variable)).then(|| Stmt::assign(variable, Expr::number(width, 0))));
-            continue;
-        }
+    for (variable, _) in std::mem::take(&mut code.variables) {
         let width = code.module.signal(variable).width;
-        code.module.signals[variable.index()].name = format!("{base}_d");
-        let reset = code.resets.get(&variable).cloned().unwrap_or(Bits::zero(width));
-        let register = code.module.add(format!("{base}_q"), width, SignalKind::Register { reset, next: variable });
-        addresses.insert(variable, register);
-        body.push(Stmt::assign(variable, code.get(register)));
+        match addresses.get(&variable) {
+            Some(&register) => body.push(Stmt::assign(variable, code.get(register))),
+            None => body.extend((!is_given(variable)).then(|| Stmt::assign(variable, Expr::number(width, 0)))),
+        }
     }
     name_states(code, machine.fsm.and_then(|fsm| addresses.get(&fsm).copied()), state.map(|one| one.0), names);
     for memory in std::mem::take(&mut code.memories) {
@@ -479,17 +475,31 @@ fn finish(
     code.module.processes.push(Process { name, body });
 }
 
+/// Registers of the variables that keep what they have until the next cycle, by variable.
+fn add_registers(code: &mut Code<'_>, early: &BTreeSet<SignalId>) -> BTreeMap<SignalId, SignalId> {
+    let kept: Vec<(SignalId, String)> =
+        code.variables.iter().filter(|(variable, _)| early.contains(variable)).cloned().collect();
+    let each = |(variable, base): (SignalId, String)| {
+        let width = code.module.signal(variable).width;
+        code.module.signals[variable.index()].name = format!("{base}_d");
+        let reset = code.resets.get(&variable).cloned().unwrap_or(Bits::zero(width));
+        let register = code.module.add(format!("{base}_q"), width, SignalKind::Register { reset, next: variable });
+        (variable, register)
+    };
+    kept.into_iter().map(each).collect()
+}
+
 /// What stands in front of the states instead of zeros: values of signals at which nobody looks where no state gives them one.
 fn in_front(
     code: &Code<'_>,
     ports: &Ports,
-    early: &BTreeSet<SignalId>,
+    registers: &BTreeMap<SignalId, SignalId>,
     next: Option<SignalId>,
     epilogue: &[Stmt],
     states: &mut [Vec<Stmt>],
 ) -> Vec<(SignalId, Vec<Stmt>)> {
     let variables = code.variables.iter().map(|(variable, _)| *variable);
-    let mut free: Vec<SignalId> = variables.clone().filter(|variable| !early.contains(variable)).collect();
+    let mut free: Vec<SignalId> = variables.clone().filter(|variable| !registers.contains_key(variable)).collect();
     free.extend(code.memories.iter().flat_map(|memory| [memory.write_address, memory.write_data]));
     free.extend(ports.outputs.iter().flat_map(|port| [Some(port.data), port.count]).flatten());
     let mut late = BTreeSet::new();
@@ -497,6 +507,11 @@ fn in_front(
     free.retain(|signal| !late.contains(signal));
     let mut changed: BTreeSet<SignalId> = variables.chain(next).chain(late).collect();
     states.iter().flatten().for_each(|statement| assigned(statement, &mut changed));
+    let known = registers.iter().map(|(&variable, &register)| (variable, code.get(register))).collect();
+    for block in states.iter_mut() {
+        let known = propagated(std::mem::take(block), &code.module, &changed, &known);
+        *block = without_overwritten(known, &code.module);
+    }
     let free = free.into_iter().map(|signal| (signal, code.module.signal(signal).width)).collect();
     crate::defaults::hoisted(&free, changed, states)
 }

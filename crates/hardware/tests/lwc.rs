@@ -258,8 +258,8 @@ fn tasks_with_the_same_rounds_have_them_once() {
         .filter(|signal| matches!(signal.kind, headrace_rtl::SignalKind::Register { .. }))
         .map(|signal| signal.width)
         .sum();
-    // The state and that of the rounds, the key, a block that goes out and one that waits; each permutation by itself has 320 more.
-    assert!((1_000..1_200).contains(&bits), "{bits} bits");
+    // The state, which lies in the registers of the rounds, the key, a block that goes out and one that waits; apart they have 320 more.
+    assert!((700..880).contains(&bits), "{bits} bits");
 }
 
 #[test]

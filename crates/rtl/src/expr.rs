@@ -493,4 +493,34 @@ impl Expr {
             part.signals(see);
         }
     }
+
+    /// The same of other operands: `of` says what stands in the place of a signal, of the same width. Folded anew.
+    pub fn rebuilt(&self, of: &impl Fn(SignalId) -> Expr) -> Self {
+        let inner = |x: &Expr| x.rebuilt(of);
+        match &self.kind {
+            ExprKind::Constant(_) => self.clone(),
+            ExprKind::Signal(signal) => of(*signal),
+            ExprKind::Lookup(table, index) => Self::lookup(*table, inner(index), self.width),
+            ExprKind::Unary(UnaryOp::Not, x) => inner(x).inverted(),
+            ExprKind::Unary(UnaryOp::Negate, x) => inner(x).negated(),
+            ExprKind::Binary(op, a, b) => Self::binary(*op, inner(a), inner(b)),
+            ExprKind::Shift(op, x, count) => Self::shift(*op, inner(x), inner(count)),
+            ExprKind::Compare(op, a, b) => Self::compare(*op, inner(a), inner(b)),
+            ExprKind::Select(condition, yes, no) => Self::select(inner(condition), inner(yes), inner(no)),
+            ExprKind::Concat(parts) => Self::concat(parts.iter().map(inner).collect()),
+            ExprKind::Slice(x, low) => inner(x).slice(*low, self.width),
+            ExprKind::Extend(signed, x) => inner(x).extended(*signed, self.width),
+            ExprKind::Part(signal, low) => {
+                let (whole, low) = (of(*signal), inner(low));
+                let at = low.value().and_then(Bits::to_u64);
+                match (whole.kind, at) {
+                    (ExprKind::Signal(signal), _) => Self::part(signal, whole.width, low, self.width),
+                    (kind, Some(at)) if at + u64::from(self.width) <= u64::from(whole.width) => {
+                        Self::of(kind, whole.width).slice(at as u32, self.width)
+                    }
+                    _ => Self::of(ExprKind::Part(*signal, Box::new(low)), self.width),
+                }
+            }
+        }
+    }
 }

@@ -53,6 +53,27 @@ impl<'m> Chooser<'m> {
         }
     }
 
+    /// One of some values by when each is meant, and another one where none is.
+    pub(crate) fn one_of_or(&self, all: Vec<(Expr, Expr)>, rest: Expr) -> Expr {
+        all.into_iter().fold(rest, |rest, (when, value)| self.merged(&when, &value, &rest, DEEP).0)
+    }
+
+    /// Whether a value is another one, or that with something added bit by bit.
+    pub(crate) fn has_term(&self, value: &Expr, term: &Expr) -> bool {
+        self.has_term_within(value, term, DEEP)
+    }
+
+    fn has_term_within(&self, value: &Expr, term: &Expr, depth: u32) -> bool {
+        value == term
+            || depth > 0
+                && match &self.definition(value).kind {
+                    ExprKind::Binary(BinaryOp::Xor, a, b) => {
+                        [a, b].into_iter().any(|one| self.has_term_within(one, term, depth - 1))
+                    }
+                    _ => false,
+                }
+    }
+
     /// What a wire is, or the value itself.
     fn definition<'e>(&'e self, value: &'e Expr) -> &'e Expr {
         match &value.kind {

@@ -9,7 +9,7 @@ use super::choose::Chooser;
 use super::plan::Plan;
 use super::region::{Region, Task, Tree};
 use super::streams::{BeatIn, BeatOut, add_input, add_output};
-use super::values::{Builder, Datapath};
+use super::values::{AtEnd, Builder, Datapath};
 use headrace_ir::Network;
 use headrace_kernel::{NodeId, ObjectId, Op};
 use headrace_program::names::{Names, identifier};
@@ -49,6 +49,16 @@ enum Way {
 struct Late {
     reads: FxHashSet<ObjectId>,
     writes: FxHashSet<ObjectId>,
+}
+
+/// What an element of an object becomes by a task, and when; whether that is the end of one that takes cycles.
+struct Store {
+    object: ObjectId,
+    index: usize,
+    when: Expr,
+    value: Expr,
+    task: usize,
+    is_last: bool,
 }
 
 /// Tokens of a beat at each port: as many as all tasks that use the port move.
@@ -589,7 +599,7 @@ impl<'a> Control<'a> {
         let (region, plans) = (self.region, self.plans);
         let mut lates = Vec::new();
         // For each object and each port, what goes there when.
-        let mut stores: Vec<(ObjectId, usize, Expr, Expr)> = Vec::new();
+        let mut stores: Vec<Store> = Vec::new();
         let mut given: Vec<Vec<(Expr, Vec<Expr>)>> = vec![Vec::new(); self.outputs.len()];
         for (number, task) in region.tasks.iter().enumerate() {
             let plan = &plans[number];
@@ -606,7 +616,8 @@ impl<'a> Control<'a> {
                     late.writes.insert(object);
                 }
                 let when = if time == plan.last { at_end.clone() } else { datapath.is_cycle(time) };
-                stores.push((object, index, when, datapath.at(value, time)));
+                let is_last = plan.last > 0 && time == plan.last;
+                stores.push(Store { object, index, when, value: datapath.at(value, time), task: number, is_last });
             }
             for (port, &n) in task.produces.iter().enumerate().filter(|(_, n)| **n > 0) {
                 let mut tokens = vec![Expr::number(widths[port], 0); n as usize];
@@ -619,6 +630,7 @@ impl<'a> Control<'a> {
             late.reads = datapath.late_reads;
             lates.push(late);
         }
+        self.keep_in_rounds(&mut stores, &lates);
         let current = self.current.map(|(current, _)| current);
         self.b.join(|m, task| current.map_or(Expr::bit(true), |current| m.get(current).is(task as u64)));
         self.objects(stores);
@@ -638,15 +650,55 @@ impl<'a> Control<'a> {
         lates
     }
 
-    fn objects(&mut self, stores: Vec<(ObjectId, usize, Expr, Expr)>) {
+    /// Variables that lie in the registers of rounds between tasks: what they were is nothing that anybody reads while rounds are done,
+    /// since these work with it from their first cycle on.
+    fn keep_in_rounds(&mut self, stores: &mut Vec<Store>, lates: &[Late]) {
+        for id in self.region.used_objects() {
+            let (register, true) = (self.b.objects[&id], self.object_next.contains_key(&id)) else { continue };
+            let object = &self.region.objects[id.0 as usize];
+            let own: Vec<&Store> = stores.iter().filter(|store| store.object == id).collect();
+            if own.iter().any(|store| !store.is_last || lates[store.task].reads.contains(&id)) {
+                continue;
+            }
+            let SignalKind::Register { reset, .. } = self.b.m.signal(register).kind.clone() else { continue };
+            let element = |index: usize| {
+                let of = own.iter().copied().filter(|store| store.index == index);
+                AtEnd {
+                    tasks: of.clone().map(|store| store.task).collect(),
+                    values: of.map(|store| (store.when.clone(), store.value.clone())).collect(),
+                    reset: reset.slice((index * object.width as usize) as u64, object.width),
+                }
+            };
+            let elements: Vec<AtEnd> = (0..object.length).map(element).collect();
+            if elements.iter().any(|element| element.tasks.is_empty()) {
+                continue;
+            }
+            let starts = self.starts.clone();
+            let running: Vec<Expr> = (0..starts.len()).map(|task| self.running(task)).collect();
+            let changes = |m: &Module, tasks: &BTreeSet<usize>| {
+                let each = tasks.iter().map(|&task| m.get(starts[task]).or(running[task].clone()));
+                each.reduce(Expr::or).unwrap_or_else(|| Expr::bit(false))
+            };
+            let Some(registers) = self.b.kept_in_rounds(elements, changes) else { continue };
+            self.object_next.remove(&id);
+            stores.retain(|store| store.object != id);
+            let whole = Expr::concat(registers.iter().rev().map(|&register| self.get(register)).collect());
+            let name = self.b.names.fresh(&identifier(&object.name));
+            let signal = &mut self.b.m.signals[register.index()];
+            (signal.name, signal.kind) = (name, SignalKind::Wire);
+            self.b.m.assign(register, whole);
+        }
+    }
+
+    fn objects(&mut self, stores: Vec<Store>) {
         for id in self.region.used_objects() {
             let (register, Some(&next)) = (self.b.objects[&id], self.object_next.get(&id)) else { continue };
             let width = self.region.objects[id.0 as usize].width;
             let mut body = vec![Stmt::assign(next, self.get(register))];
             // Elements that are stored at the same time are one statement.
-            let own = stores.iter().filter(|store| store.0 == id);
+            let own = stores.iter().filter(|store| store.object == id);
             let mut joined: Vec<(usize, Expr, Expr)> = Vec::new();
-            for (_, index, when, value) in own {
+            for Store { index, when, value, .. } in own {
                 match joined.iter_mut().find(|(known, _, other)| known == index && other == value) {
                     Some((_, all, _)) => *all = all.clone().or(when.clone()),
                     None => joined.push((*index, when.clone(), value.clone())),

@@ -15,7 +15,7 @@ use headrace_rtl::{
     BinaryOp, Bits, CompareOp, Expr, Module, Process, ShiftOp, SignalId, SignalKind, Stmt, Table, index_bits,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The module under construction, and what tasks share.
 pub(crate) struct Builder<'a> {
@@ -63,6 +63,22 @@ struct SharedChain {
     moved: Expr,
     firsts: Vec<(Expr, Expr)>,
     stalls: Expr,
+    /// The tasks.
+    tasks: BTreeSet<usize>,
+    /// Where it holds a variable between tasks, what it takes at the end of each task, and when it changes at all.
+    kept: Option<Kept>,
+}
+
+struct Kept {
+    lasts: Vec<(Expr, Expr)>,
+    changes: Expr,
+}
+
+/// What an element of a variable becomes at the end of tasks: which these are, and what of each, by when it ends.
+pub(crate) struct AtEnd {
+    pub(crate) tasks: BTreeSet<usize>,
+    pub(crate) values: Vec<(Expr, Expr)>,
+    pub(crate) reset: Bits,
 }
 
 /// What is there of a task while its datapath is built.
@@ -126,23 +142,63 @@ impl<'a> Builder<'a> {
         let chains: Vec<SharedChain> = std::mem::take(&mut self.shared_chains).into_values().collect();
         let firsts = chains.iter().map(|chain| chooser.one_of(alike(chain.firsts.clone())));
         let firsts: Vec<Option<(Expr, Expr)>> = firsts.collect();
+        let moved = chains.iter().map(|SharedChain { moved, kept, .. }| match kept {
+            Some(kept) => chooser.one_of_or(alike(kept.lasts.clone()), moved.clone()),
+            None => moved.clone(),
+        });
+        let moved: Vec<Expr> = moved.collect();
         for (SharedOperator { wire, id, .. }, operands) in operators.into_iter().zip(chosen) {
             let value = self.operation(id, operands);
             self.m.assign(wire, value);
         }
-        for (chain, first) in chains.into_iter().zip(firsts) {
-            let SharedChain { register, next, moved, stalls, .. } = chain;
+        for ((chain, first), moved) in chains.into_iter().zip(firsts).zip(moved) {
+            let SharedChain { register, next, stalls, kept, .. } = chain;
             let value = match first {
                 Some((when, first)) => Expr::select(when, first, moved),
                 None => moved,
             };
-            let value = Expr::select(stalls, self.m.get(register), value);
+            let stays = kept.map_or(stalls.clone(), |kept| stalls.or(kept.changes.inverted()));
+            let value = Expr::select(stays, self.m.get(register), value);
             self.m.assign(next, value);
         }
         for SharedHeld { register, next, value, begins } in std::mem::take(&mut self.shared_held).into_values() {
             let kept = self.m.get(register);
             self.m.assign(next, Expr::select(begins, value, kept));
         }
+    }
+
+    /// Has registers behind shared operators keep the elements of a variable, which only matters while none of the tasks is under way
+    /// that work in these registers, and which all of them give a new value at their end: for each element one of its own, into
+    /// which goes almost what the variable becomes. `changes` says when any of some tasks begins or is under way. Gives the
+    /// registers, if there are all.
+    pub(crate) fn kept_in_rounds(
+        &mut self,
+        elements: Vec<AtEnd>,
+        changes: impl Fn(&Module, &BTreeSet<usize>) -> Expr,
+    ) -> Option<Vec<SignalId>> {
+        let chooser = Chooser::of(&self.m);
+        let mut found: Vec<(Operator, i64)> = Vec::new();
+        for element in &elements {
+            let fits = |key: &(Operator, i64), chain: &SharedChain| {
+                chain.tasks == element.tasks
+                    && chain.kept.is_none()
+                    && self.m.signal(chain.register).width == element.reset.width()
+                    && !found.contains(key)
+                    && element.values.iter().all(|(_, value)| chooser.has_term(value, &chain.moved))
+            };
+            found.push(*self.shared_chains.iter().find(|(key, chain)| fits(key, chain))?.0);
+        }
+        let mut registers = Vec::new();
+        for (element, key) in elements.into_iter().zip(found) {
+            let chain = self.shared_chains.get_mut(&key)?;
+            let changes = changes(&self.m, &chain.tasks);
+            chain.kept = Some(Kept { lasts: element.values, changes });
+            registers.push(chain.register);
+            if let SignalKind::Register { reset, .. } = &mut self.m.signals[chain.register.index()].kind {
+                *reset = element.reset;
+            }
+        }
+        Some(registers)
     }
 
     /// Whether tasks share operators.
@@ -686,6 +742,8 @@ impl<'a, 'b> Datapath<'a, 'b> {
                 moved: Expr::number(width, 0),
                 firsts: Vec::new(),
                 stalls: Expr::bit(false),
+                tasks: BTreeSet::new(),
+                kept: None,
             };
             self.b.shared_chains.entry(key).or_insert_with(none);
         }
@@ -700,6 +758,7 @@ impl<'a, 'b> Datapath<'a, 'b> {
             if let Some(chain) = self.b.shared_chains.get_mut(&key) {
                 chain.moved = moved;
                 chain.firsts.extend(first);
+                chain.tasks.insert(self.number);
                 chain.stalls = chain.stalls.clone().or(self.stalls.clone());
             }
             return kept;

@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 /// Values that an effect may need and still be short.
 const SHORT: usize = 100;
 
+/// Values that a byte may be made of and still be gathered.
+const FEW: usize = 12;
+
 /// Bits of the numbers of elements.
 const INDEX: u32 = 32;
 
@@ -76,8 +79,9 @@ impl<'a> Source<'a> {
 }
 
 impl Source<'_> {
-    /// Effects of the transition in two parts, if one of them is long and needs bytes of the other.
-    pub fn staged(&self, effects: &[Effect]) -> Option<Staged> {
+    /// Effects of the transition in two parts, if one of them is long and needs bytes of the other; `gathered`: also where these
+    /// are made of tokens and elements in a few steps, so that blocks lie side by side that come from several places.
+    pub fn staged(&self, effects: &[Effect], gathered: bool) -> Option<Staged> {
         let graph = self.graph;
         let is_plain = |effect: &Effect| match effect {
             Effect::Store { index, .. } => graph.constant(*index).is_some(),
@@ -123,7 +127,7 @@ impl Source<'_> {
         let is_byte = |id: NodeId| match graph.op(id) {
             Op::Loaded(_) => true,
             Op::Entry { object, index } => stored.contains(object) || graph.constant(*index).is_none(),
-            _ => known.contains(&id),
+            _ => known.contains(&id) || gathered && graph.width(id) == 8 && is_gathered(graph, &stored, id),
         };
         let mut bytes = FxHashSet::default();
         let mut met = FxHashSet::default();
@@ -324,6 +328,29 @@ impl Source<'_> {
     }
 }
 
+/// Whether a value is made in a few steps, of tokens or of elements of objects among these.
+fn is_gathered(graph: &Graph, stored: &FxHashSet<ObjectId>, id: NodeId) -> bool {
+    let mut met = FxHashSet::default();
+    let mut open = vec![id];
+    let mut varies = false;
+    while let Some(id) = open.pop() {
+        if !met.insert(id) {
+            continue;
+        }
+        match graph.op(id) {
+            Op::Input { .. } => varies = true,
+            Op::Entry { object, .. } => varies |= stored.contains(object),
+            Op::Lookup(..) | Op::LookupBytes(..) => return false,
+            _ => {}
+        }
+        if met.len() > FEW {
+            return false;
+        }
+        open.extend(graph.op(id).operands());
+    }
+    varies
+}
+
 /// Whether an effect needs more values than are short.
 fn is_long(graph: &Graph, effect: &Effect) -> bool {
     let mut met = FxHashSet::default();
@@ -390,7 +417,7 @@ mod tests {
         let (mask, effects) = masked(&mut graph);
         let transition = Transition { effects: effects.clone(), consumes: vec![1, 1], produces: vec![1] };
         let objects = objects(8);
-        let Some(staged) = source(&graph, &objects, &transition).staged(&effects) else { panic!("one part") };
+        let Some(staged) = source(&graph, &objects, &transition).staged(&effects, false) else { panic!("one part") };
         assert_eq!((staged.first, staged.bytes), (effects[..1].to_vec(), vec![mask]));
         // The place is of no use behind it, and what is stored is one more port.
         assert_eq!(staged.body.consumes, [(1, 8), (0, 8), (1, 8)]);
@@ -401,13 +428,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_of_tokens_in_a_few_steps_is_gathered() {
+        let mut graph = Graph::new();
+        let (at, key) = (graph.number(0, 32), graph.number(7, 32));
+        let token = graph.input(0, 0, 8);
+        let (bit, key) = (graph.number(1, 8), graph.entry(LIST, key, 8));
+        let gathered = graph.or(token, bit);
+        let mut value = gathered;
+        for _ in 0..2 * FEWEST_NODES {
+            value = graph.product(value, value);
+            value = graph.sum(value, key);
+        }
+        let effects = [Effect::Store { object: MADE, index: at, value }];
+        let transition = Transition { effects: effects.to_vec(), consumes: vec![1, 0], produces: vec![0] };
+        let objects = objects(8);
+        assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
+        let Some(staged) = source(&graph, &objects, &transition).staged(&effects, true) else { panic!("one part") };
+        // What nobody stores is read where it is.
+        assert_eq!((staged.bytes, staged.body.consumes), (vec![gathered], vec![(0, 8), (0, 8), (1, 8)]));
+    }
+
+    #[test]
     fn what_ends_with_the_kernel_is_no_port() {
         let mut graph = Graph::new();
         let (_, effects) = masked(&mut graph);
         let transition = Transition { effects: effects.clone(), consumes: vec![1, 1], produces: vec![1] };
         let mut objects = objects(8);
         objects[1].persistent = false;
-        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+        assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
     }
 
     /// A token goes through many products for each byte of a block, which is kept; a word has bytes of it.
@@ -498,11 +546,11 @@ mod tests {
         let objects = objects(8);
         let again = effects[1].clone();
         effects.push(again);
-        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+        assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
         effects.pop();
         let Effect::Output { value, .. } = effects[2] else { panic!("no token") };
         let condition = graph.extract(value, 0, 1);
         effects.push(Effect::Check { condition, index: value, length: 1, span: headrace_source::Span::default() });
-        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+        assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
     }
 }

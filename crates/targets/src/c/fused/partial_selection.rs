@@ -19,11 +19,15 @@ impl Writer<'_> {
         functions: &mut KernelFunctions,
     ) -> Option<Faster> {
         let source = Source::of(self.automaton, self.network, transition);
-        let staged = source.staged(effects)?;
-        if !functions.may_select() {
-            return None;
-        }
-        let (_, blocks) = self.blocks(&staged.body, name, &[128]).pop()?;
+        let mut of = |gathered: bool| {
+            let staged = source.staged(effects, gathered)?;
+            if !functions.may_select() {
+                return None;
+            }
+            let (_, blocks) = self.blocks(&staged.body, name, &[128]).pop()?;
+            Some((staged, blocks))
+        };
+        let (staged, blocks) = of(false).or_else(|| of(true))?;
         let asked: Vec<(String, NodeId)> =
             staged.bytes.iter().enumerate().map(|(at, &value)| (format!("staged_[{at}]"), value)).collect();
         let mut call = format!("uint8_t staged_[{}];\n", asked.len());

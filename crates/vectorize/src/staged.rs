@@ -433,8 +433,7 @@ mod tests {
         let (at, key) = (graph.number(0, 32), graph.number(7, 32));
         let token = graph.input(0, 0, 8);
         let (bit, key) = (graph.number(1, 8), graph.entry(LIST, key, 8));
-        let gathered = graph.or(token, bit);
-        let mut value = gathered;
+        let mut value = graph.or(token, bit);
         for _ in 0..2 * FEWEST_NODES {
             value = graph.product(value, value);
             value = graph.sum(value, key);
@@ -444,8 +443,8 @@ mod tests {
         let objects = objects(8);
         assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
         let Some(staged) = source(&graph, &objects, &transition).staged(&effects, true) else { panic!("one part") };
-        // What nobody stores is read where it is.
-        assert_eq!((staged.bytes, staged.body.consumes), (vec![gathered], vec![(0, 8), (0, 8), (1, 8)]));
+        // A few steps more are, too; what nobody stores is read where it is.
+        assert_eq!((staged.bytes.len(), staged.body.consumes), (1, vec![(0, 8), (0, 8), (1, 8)]));
     }
 
     #[test]

@@ -1,20 +1,30 @@
 //! Instruction selection for the part of a transition that has blocks: a transition as a short part in plain statements, and
-//! a long one as a loop of one iteration.
+//! a long one as a loop of one iteration, whichever comes first.
 //!
 //! What is short, and what reads or writes lists at places that are not known before, is done first. The bytes that what is
 //! long needs of it are written down side by side and come as tokens of one more port: then the long part is a loop over
 //! tokens and keys, and what it stores leaves as tokens too. Example: the mask of a block is taken from a table at a place
 //! that a counter tells, and the block is masked and enciphered.
+//!
+//! Or what is long stores whole blocks, and the rest needs no more than bytes of these, which it reads where they were stored.
+//! Example: blocks are enciphered and kept, and a part of each is a key.
 
+use crate::blocks::BYTES;
 use crate::single_iteration::FEWEST_NODES;
 use headrace_ir::{Network, Port};
 use headrace_transform::control::Automaton;
-use headrace_transform::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Transition};
+use headrace_transform::kernel::{Block, Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Transition};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Values that an effect may need and still be short.
 const SHORT: usize = 100;
+
+/// Values that a byte may be made of and still be gathered.
+const FEW: usize = 12;
+
+/// Bits of the numbers of elements.
+const INDEX: u32 = 32;
 
 /// A transition in two parts.
 pub struct Staged {
@@ -26,6 +36,18 @@ pub struct Staged {
     pub body: Loop,
     /// Where bytes begin that leave on further output ports.
     pub stored: Vec<(ObjectId, usize)>,
+}
+
+/// A transition whose long part comes first.
+pub struct Followed {
+    /// Effects that have nothing to do with it, which come before it.
+    pub first: Vec<Effect>,
+    /// The long part, as a loop of one iteration without ports of the network.
+    pub body: Loop,
+    /// Where the bytes begin that its output ports store.
+    pub stored: Vec<(ObjectId, usize)>,
+    /// What comes behind it, and reads what it has stored.
+    pub behind: Block,
 }
 
 /// What a transition is made of.
@@ -57,8 +79,9 @@ impl<'a> Source<'a> {
 }
 
 impl Source<'_> {
-    /// Effects of the transition in two parts, if one of them is long and needs bytes of the other.
-    pub fn staged(&self, effects: &[Effect]) -> Option<Staged> {
+    /// Effects of the transition in two parts, if one of them is long and needs bytes of the other; `gathered`: also where these
+    /// are made of tokens and elements in a few steps, so that blocks lie side by side that come from several places.
+    pub fn staged(&self, effects: &[Effect], gathered: bool) -> Option<Staged> {
         let graph = self.graph;
         let is_plain = |effect: &Effect| match effect {
             Effect::Store { index, .. } => graph.constant(*index).is_some(),
@@ -104,7 +127,7 @@ impl Source<'_> {
         let is_byte = |id: NodeId| match graph.op(id) {
             Op::Loaded(_) => true,
             Op::Entry { object, index } => stored.contains(object) || graph.constant(*index).is_none(),
-            _ => known.contains(&id),
+            _ => known.contains(&id) || gathered && graph.width(id) == 8 && is_gathered(graph, &stored, id),
         };
         let mut bytes = FxHashSet::default();
         let mut met = FxHashSet::default();
@@ -132,6 +155,106 @@ impl Source<'_> {
         bytes.sort_unstable();
         let (body, stored) = self.body(&long, &bytes)?;
         Some(Staged { first, bytes, body, stored })
+    }
+
+    /// Effects of the transition in two parts, if one of them stores whole blocks and the other is short where these are there.
+    pub fn followed(&self, effects: &[Effect]) -> Option<Followed> {
+        let graph = self.graph;
+        let mut places: BTreeMap<(ObjectId, u128), NodeId> = BTreeMap::new();
+        for effect in effects {
+            match effect {
+                Effect::Store { object, value, .. } => {
+                    let twice = places.insert((*object, place(graph, effect)?.1), *value).is_some();
+                    if twice || !self.objects[object.0 as usize].persistent {
+                        return None;
+                    }
+                }
+                Effect::Output { .. } => {}
+                _ => return None,
+            }
+        }
+        let (long, first): (Vec<&Effect>, Vec<&Effect>) = effects.iter().partition(|effect| is_long(graph, effect));
+        let is_leading = self.blocks_stored(&long);
+        let (leading, rest): (Vec<&Effect>, Vec<&Effect>) =
+            long.into_iter().partition(|effect| place(graph, effect).is_some_and(|at| is_leading.contains(&at)));
+        if leading.is_empty() || rest.is_empty() {
+            return None;
+        }
+        let there: FxHashMap<NodeId, (ObjectId, u128)> =
+            leading.iter().filter_map(|effect| Some((stored_value(effect)?, place(graph, effect)?))).collect();
+        // Whoever reads what is stored would have to come before that; those that come first do.
+        let reads_stored = |id: &NodeId| match graph.op(*id) {
+            Op::Entry { object, index } => match graph.constant(*index) {
+                Some(at) => places.contains_key(&(*object, at)),
+                None => places.keys().any(|place| place.0 == *object),
+            },
+            _ => false,
+        };
+        let made = graph.reachable(leading.iter().flat_map(|effect| effect.uses()));
+        if made.len() < FEWEST_NODES || made.iter().any(reads_stored) {
+            return None;
+        }
+        let mut short = Graph::with_tables_of(graph);
+        let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+        for (&id, &(object, at)) in &there {
+            let index = short.number(at, INDEX);
+            new.insert(id, short.entry(object, index, graph.width(id)));
+        }
+        let mut behind = Vec::new();
+        for effect in rest {
+            let known = new.len();
+            let mut open = effect.uses();
+            while let Some(&id) = open.last() {
+                let missing: Vec<NodeId> = match new.contains_key(&id) {
+                    true => Vec::new(),
+                    false => graph.op(id).operands().into_iter().filter(|one| !new.contains_key(one)).collect(),
+                };
+                if !missing.is_empty() {
+                    open.extend(missing);
+                    continue;
+                }
+                open.pop();
+                if new.contains_key(&id) {
+                    continue;
+                }
+                let is_far = matches!(graph.op(id), Op::Input { .. } | Op::Loaded(_)) || reads_stored(&id);
+                if is_far || new.len() > known + SHORT {
+                    return None;
+                }
+                let copied = short.copy(graph, id, &new)?;
+                new.insert(id, copied);
+            }
+            behind.push(match effect {
+                Effect::Store { object, index, value } => {
+                    let index = short.number(graph.constant(*index)?, INDEX);
+                    Effect::Store { object: *object, index, value: *new.get(value)? }
+                }
+                Effect::Output { port, offset, value } => {
+                    Effect::Output { port: *port, offset: *offset, value: *new.get(value)? }
+                }
+                _ => return None,
+            });
+        }
+        let leading: Vec<Effect> = leading.into_iter().cloned().collect();
+        let (body, stored) = self.body(&leading, &[])?;
+        let behind = Block {
+            graph: short,
+            objects: self.objects.to_vec(),
+            effects: behind,
+            n_indexed: self.objects.len(),
+            filled: Vec::new(),
+        };
+        Some(Followed { first: first.into_iter().cloned().collect(), body, stored, behind })
+    }
+
+    /// Places that effects store bytes at which lie side by side in whole blocks.
+    fn blocks_stored(&self, effects: &[&Effect]) -> FxHashSet<(ObjectId, u128)> {
+        let is_bytes = |at: &(ObjectId, u128)| self.objects[at.0.0 as usize].width == 8;
+        let mut places: Vec<_> =
+            effects.iter().filter_map(|effect| place(self.graph, effect)).filter(is_bytes).collect();
+        places.sort_unstable();
+        let runs = places.chunk_by(|a, b| a.0 == b.0 && a.1 + 1 == b.1);
+        runs.filter(|run| run.len() % BYTES == 0).flatten().copied().collect()
     }
 
     /// Effects as a loop of one iteration to which some values come as tokens, and where the bytes begin that it
@@ -205,6 +328,29 @@ impl Source<'_> {
     }
 }
 
+/// Whether a value is made in a few steps, of tokens or of elements of objects among these.
+fn is_gathered(graph: &Graph, stored: &FxHashSet<ObjectId>, id: NodeId) -> bool {
+    let mut met = FxHashSet::default();
+    let mut open = vec![id];
+    let mut varies = false;
+    while let Some(id) = open.pop() {
+        if !met.insert(id) {
+            continue;
+        }
+        match graph.op(id) {
+            Op::Input { .. } => varies = true,
+            Op::Entry { object, .. } => varies |= stored.contains(object),
+            Op::Lookup(..) | Op::LookupBytes(..) => return false,
+            _ => {}
+        }
+        if met.len() > FEW {
+            return false;
+        }
+        open.extend(graph.op(id).operands());
+    }
+    varies
+}
+
 /// Whether an effect needs more values than are short.
 fn is_long(graph: &Graph, effect: &Effect) -> bool {
     let mut met = FxHashSet::default();
@@ -215,6 +361,14 @@ fn is_long(graph: &Graph, effect: &Effect) -> bool {
         }
     }
     met.len() > SHORT
+}
+
+/// The value that an effect stores.
+fn stored_value(effect: &Effect) -> Option<NodeId> {
+    match effect {
+        Effect::Store { value, .. } => Some(*value),
+        _ => None,
+    }
 }
 
 /// The element that an effect writes, if it is known.
@@ -263,7 +417,7 @@ mod tests {
         let (mask, effects) = masked(&mut graph);
         let transition = Transition { effects: effects.clone(), consumes: vec![1, 1], produces: vec![1] };
         let objects = objects(8);
-        let Some(staged) = source(&graph, &objects, &transition).staged(&effects) else { panic!("one part") };
+        let Some(staged) = source(&graph, &objects, &transition).staged(&effects, false) else { panic!("one part") };
         assert_eq!((staged.first, staged.bytes), (effects[..1].to_vec(), vec![mask]));
         // The place is of no use behind it, and what is stored is one more port.
         assert_eq!(staged.body.consumes, [(1, 8), (0, 8), (1, 8)]);
@@ -274,13 +428,113 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_of_tokens_in_a_few_steps_is_gathered() {
+        let mut graph = Graph::new();
+        let (at, key) = (graph.number(0, 32), graph.number(7, 32));
+        let token = graph.input(0, 0, 8);
+        let (bit, key) = (graph.number(1, 8), graph.entry(LIST, key, 8));
+        let mut value = graph.or(token, bit);
+        for _ in 0..2 * FEWEST_NODES {
+            value = graph.product(value, value);
+            value = graph.sum(value, key);
+        }
+        let effects = [Effect::Store { object: MADE, index: at, value }];
+        let transition = Transition { effects: effects.to_vec(), consumes: vec![1, 0], produces: vec![0] };
+        let objects = objects(8);
+        assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
+        let Some(staged) = source(&graph, &objects, &transition).staged(&effects, true) else { panic!("one part") };
+        // A few steps more are, too; what nobody stores is read where it is.
+        assert_eq!((staged.bytes.len(), staged.body.consumes), (1, vec![(0, 8), (0, 8), (1, 8)]));
+    }
+
+    #[test]
     fn what_ends_with_the_kernel_is_no_port() {
         let mut graph = Graph::new();
         let (_, effects) = masked(&mut graph);
         let transition = Transition { effects: effects.clone(), consumes: vec![1, 1], produces: vec![1] };
         let mut objects = objects(8);
         objects[1].persistent = false;
-        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+        assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
+    }
+
+    /// A token goes through many products for each byte of a block, which is kept; a word has bytes of it.
+    fn kept(graph: &mut Graph, n: usize) -> Vec<Effect> {
+        let bytes: Vec<NodeId> = (0..n as i64).map(|at| long(graph, at)).collect();
+        let store = |graph: &mut Graph, at: usize, value| Effect::Store {
+            object: MADE,
+            index: graph.number(at as u128, 32),
+            value,
+        };
+        let mut effects: Vec<Effect> = bytes.iter().enumerate().map(|(at, &byte)| store(graph, at, byte)).collect();
+        let word = graph.concat(&[bytes[1], bytes[0]]);
+        let at = graph.number(0, 32);
+        effects.push(Effect::Store { object: WORD, index: at, value: word });
+        effects
+    }
+
+    fn long(graph: &mut Graph, at: i64) -> NodeId {
+        let token = graph.input(0, at, 8);
+        let mut value = token;
+        for _ in 0..SHORT {
+            value = graph.product(value, value);
+            value = graph.sum(value, token);
+        }
+        value
+    }
+
+    const WORD: ObjectId = ObjectId(2);
+
+    fn followed(n: usize, change: impl FnOnce(&mut Graph, &mut Vec<Effect>)) -> Option<Followed> {
+        let mut graph = Graph::new();
+        let mut effects = kept(&mut graph, n);
+        change(&mut graph, &mut effects);
+        let transition = Transition { effects: effects.clone(), consumes: vec![n as u64, 0], produces: vec![0] };
+        let [list, mut made] = objects(8);
+        made.length = 2 * BYTES;
+        let word = Object { width: 16, name: "word".into(), ..made.clone() };
+        source(&graph, &[list, made, word], &transition).followed(&effects)
+    }
+
+    #[test]
+    fn what_reads_blocks_that_are_stored_comes_behind() {
+        let Some(followed) = followed(BYTES, |_, _| ()) else { panic!("one part") };
+        assert!(followed.first.is_empty());
+        assert_eq!((followed.body.produces, followed.stored), (vec![(0, 8), (BYTES as u64, 8)], vec![(MADE, 0)]));
+        let Block { graph, effects, .. } = followed.behind;
+        let [Effect::Store { object: WORD, value, .. }] = effects[..] else { panic!("{effects:?}") };
+        let read = graph.reachable([value]).into_iter().filter_map(|id| match graph.op(id) {
+            Op::Entry { object, index } => Some((*object, graph.constant(*index)?)),
+            _ => None,
+        });
+        let mut read: Vec<_> = read.collect();
+        read.sort_unstable();
+        assert_eq!(read, [(MADE, 0), (MADE, 1)]);
+    }
+
+    #[test]
+    fn what_is_no_block_or_is_long_behind_it_has_no_followers() {
+        assert!(followed(BYTES - 1, |_, _| ()).is_none(), "a part of a block");
+        let another = |graph: &mut Graph, effects: &mut Vec<Effect>| {
+            let (index, value) = (graph.number(1, 32), long(graph, 0));
+            let value = graph.product(value, value);
+            let value = graph.concat(&[value, value]);
+            effects.push(Effect::Store { object: WORD, index, value });
+        };
+        // A few more values, since one of the bytes is that long as well.
+        assert!(followed(BYTES, another).is_some());
+        let far = |graph: &mut Graph, effects: &mut Vec<Effect>| {
+            let (index, value) = (graph.number(1, 32), long(graph, 1 << 20));
+            let value = graph.concat(&[value, value]);
+            effects.push(Effect::Store { object: WORD, index, value });
+        };
+        assert!(followed(BYTES, far).is_none(), "long by itself");
+        let stale = |graph: &mut Graph, effects: &mut Vec<Effect>| {
+            let (index, old) = (graph.number(1, 32), graph.number(3, 32));
+            let (old, value) = (graph.entry(MADE, old, 8), long(graph, 0));
+            let value = graph.concat(&[old, value]);
+            effects.push(Effect::Store { object: WORD, index, value });
+        };
+        assert!(followed(BYTES, stale).is_none(), "what was there before the block");
     }
 
     #[test]
@@ -291,11 +545,11 @@ mod tests {
         let objects = objects(8);
         let again = effects[1].clone();
         effects.push(again);
-        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+        assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
         effects.pop();
         let Effect::Output { value, .. } = effects[2] else { panic!("no token") };
         let condition = graph.extract(value, 0, 1);
         effects.push(Effect::Check { condition, index: value, length: 1, span: headrace_source::Span::default() });
-        assert!(source(&graph, &objects, &transition).staged(&effects).is_none());
+        assert!(source(&graph, &objects, &transition).staged(&effects, false).is_none());
     }
 }

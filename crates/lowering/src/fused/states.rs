@@ -175,7 +175,7 @@ impl State<'_, '_, '_> {
             });
         }
         let source = Source::of(fused.automaton, fused.network, transition);
-        let Staged { first, bytes, body, stored } = source.staged(effects)?;
+        let Staged { first, bytes, body, stored } = source.staged(effects, false)?;
         let more = MorePorts { given: bytes.len() as u32, stored };
         let (features, long) = fused.one_iteration(&body, more, self.building, self.functions).ok()?;
         let mut code = KernelCode::new(fused, self.building, Values::of(fused.automaton), None);

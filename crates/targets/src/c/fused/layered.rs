@@ -27,6 +27,8 @@ impl Writer<'_> {
         Some(Faster {
             needs: Needs::of(&machine.features),
             call: self.one_iteration(&function, &body, &[], &[]),
+            behind: String::new(),
+            cycles: printed.cycles,
             function: printed.with_evidence(),
             size: printed.size,
             support: printed.support,

@@ -20,7 +20,7 @@ const OUTLINED: usize = 115;
 pub(super) const CALL: usize = 8;
 
 /// Transitions of an automaton for which instructions are looked for.
-const MOST_SELECTED: usize = 24;
+const MOST_SELECTED: usize = 64;
 
 /// Where the level of a machine can be asked and its types are known. Headers of compilers that have these need others
 /// of a C library, and who has none may not have vectors either.
@@ -42,6 +42,10 @@ pub(super) struct Faster {
     pub needs: Needs,
     /// The call.
     pub call: String,
+    /// Statements behind the call.
+    pub behind: String,
+    /// Cycles of the function, by estimate.
+    pub cycles: f64,
 }
 
 impl Writer<'_> {
@@ -292,9 +296,10 @@ impl KernelFunctions {
             self.text.push_str(&way.function);
             let _ = write!(
                 first,
-                "    if ({own}_way() == {}) {{\n        {};\n        return HEADRACE_IDLE;\n    }}\n",
+                "    if ({own}_way() == {}) {{\n        {};\n{}        return HEADRACE_IDLE;\n    }}\n",
                 at + 1,
-                way.call
+                way.call,
+                way.behind
             );
         }
         let supported: Vec<String> = ways.iter().map(|way| way.needs.condition()).collect();

@@ -60,9 +60,12 @@ impl Writer<'_> {
         if !ways.is_empty() {
             return ways;
         }
-        let other =
-            self.layered(transition, effects, name).or_else(|| self.in_stages(transition, effects, name, functions));
-        other.into_iter().collect()
+        let in_parts = self
+            .followed(transition, effects, name, || functions.may_select())
+            .or_else(|| self.in_stages(transition, effects, name, functions));
+        let mut ways: Vec<Faster> = self.layered(transition, effects, name).into_iter().chain(in_parts).collect();
+        ways.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
+        ways
     }
 
     /// As a loop of one iteration.
@@ -114,7 +117,15 @@ impl Writer<'_> {
     fn called(&self, body: &Loop, (function, needs, read, written): Way) -> Faster {
         let places = |all: Vec<_>| all.into_iter().map(|place| self.place(place)).collect::<Vec<_>>();
         let call = self.one_iteration(&function.name, body, &places(read), &places(written));
-        Faster { needs, call, function: function.with_evidence(), size: function.size, support: function.support }
+        Faster {
+            needs,
+            call,
+            behind: String::new(),
+            cycles: function.cycles,
+            function: function.with_evidence(),
+            size: function.size,
+            support: function.support,
+        }
     }
 
     /// An iteration whose long functions of the bytes of an object are tables in registers, for each machine that has

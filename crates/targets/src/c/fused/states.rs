@@ -301,7 +301,12 @@ impl Writer<'_> {
         let mut parts = independent_components(&self.automaton.graph, objects, &all);
         if parts.len() > 1 {
             let form = self.body(&all, way).canonical(self);
-            if functions.is_whole(form, || self.layered(transition, &all, "whole").is_some()) {
+            let is_whole = || {
+                self.followed(transition, &all, "whole", || true)
+                    .or_else(|| self.layered(transition, &all, "whole"))
+                    .is_some()
+            };
+            if functions.is_whole(form, is_whole) {
                 parts = vec![all];
             }
         }

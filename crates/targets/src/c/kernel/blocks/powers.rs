@@ -73,17 +73,18 @@ impl Printer<'_> {
             let others: Vec<String> = (1..registers).map(|i| format!("power{k}_{i} = power{k}_0")).collect();
             if !others.is_empty() {
                 let _ = writeln!(text, "  HR_V{bits} {};", others.join(", "));
-                let _ = writeln!(text, "  if (iterations >= {lanes}) {{");
+                // A short message needs few of them: one more than it has registers, for what it leaves.
                 let mut there = 1;
                 while there < registers {
+                    let _ = writeln!(text, "  if (iterations >= {}) {{", there * lanes);
                     let name = format!("power{k}_by{there}");
                     let by = self.multiplied(text, &name, &uniform(power.matrix.power(there * lanes).terms(), lanes));
                     for i in there..registers.min(2 * there) {
                         let _ = writeln!(text, "    power{k}_{i} = {};", by(&format!("power{k}_{}", i - there)));
                     }
+                    text.push_str("  }\n");
                     there *= 2;
                 }
-                text.push_str("  }\n");
             }
             // Constants of what each group does; its text stands where the group ends.
             let terms = uniform(power.matrix.power(registers * lanes).terms(), lanes);

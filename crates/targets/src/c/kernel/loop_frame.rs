@@ -171,7 +171,7 @@ pub(super) fn frame(
     text.push_str(once);
     for &(port, bytes) in &inputs {
         let more = if has_delay { bytes } else { 0 };
-        let _ = writeln!(text, "  uint8_t pad_in{port}_[{}] = {{0}};", bytes * u64::from(group_iterations) + more);
+        let _ = writeln!(text, "  uint8_t pad_in{port}_[{}];", bytes * u64::from(group_iterations) + more);
     }
     for &(port, bytes) in &outputs {
         let _ = writeln!(text, "  uint8_t pad_out{port}_[{}];", bytes * u64::from(group_iterations));
@@ -188,6 +188,7 @@ pub(super) fn frame(
     let _ = writeln!(text, "    if (n_ < {group_iterations}{first}) {{");
     for &(port, bytes) in &inputs {
         let skipped = if has_delay { bytes } else { 0 };
+        let _ = writeln!(text, "      memset(pad_in{port}_, 0, sizeof pad_in{port}_);");
         let _ = writeln!(text, "      memcpy(pad_in{port}_ + {skipped}, in{port}, n_ * {bytes});");
         if has_delay {
             let _ = writeln!(text, "      if (!first_group_) memcpy(pad_in{port}_, i{port}_ - {bytes}, {bytes});");

@@ -24,13 +24,13 @@ use std::fmt::Write as _;
 const MOST_PORTS: usize = 16;
 
 /// States of whole messages that are printed.
-const MOST_STATES: usize = 128;
+const MOST_STATES: usize = 64;
 
 /// States beside those of messages that leave what they find, for one that only leads there.
 const MOST_MORE: usize = 8;
 
 /// Size of them.
-const MOST_WHOLE: usize = 15_000;
+const MOST_WHOLE: usize = 7_500;
 
 /// A state is one that messages rest in where one of so many messages finds it, of those that find the one that most
 /// do.

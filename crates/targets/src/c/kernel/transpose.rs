@@ -19,7 +19,7 @@ pub(super) struct Square {
 impl Square {
     /// `None` where lanes are so narrow that merges take more text than they save time.
     pub fn new(bits: u32, lane: u32) -> Option<Square> {
-        (lane >= 32 && lane < PART && bits >= PART).then_some(Square { bits, lane })
+        ((32..PART).contains(&lane) && bits >= PART).then_some(Square { bits, lane })
     }
 
     /// Vectors that are transposed at once.

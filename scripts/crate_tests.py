@@ -32,7 +32,7 @@ kernel_blocks bench_targets names
 hdl_projects several_sets hdl_figures
 codesign_projects
 """.split()
-# With these, the whole of the tests ends within an hour also where one program takes twice as long as on a fast machine.
+# CI has an hour: building comes before these, and what has begun, lints and samples come behind them.
 SECONDS = int(os.environ.get("CRATES_SECONDS") or 1200)
 FLAGS = ["--locked", "--workspace", "--profile", sys.argv[1] if len(sys.argv) == 2 else sys.exit(__doc__)]
 

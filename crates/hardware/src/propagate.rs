@@ -86,7 +86,7 @@ impl Propagation<'_> {
     }
 
     fn value(&self, value: &Expr, known: &Known) -> Expr {
-        value.rebuilt(&|signal| {
+        value.substituted(&|signal| {
             let width = self.module.signal(signal).width;
             known.get(&signal).cloned().unwrap_or_else(|| Expr::signal(signal, width))
         })

@@ -494,9 +494,9 @@ impl Expr {
         }
     }
 
-    /// The same of other operands: `of` says what stands in the place of a signal, of the same width. Folded anew.
-    pub fn rebuilt(&self, of: &impl Fn(SignalId) -> Expr) -> Self {
-        let inner = |x: &Expr| x.rebuilt(of);
+    /// Substitution: `of` gives what stands in the place of a signal, of the same width. Constants are folded.
+    pub fn substituted(&self, of: &impl Fn(SignalId) -> Expr) -> Self {
+        let inner = |x: &Expr| x.substituted(of);
         match &self.kind {
             ExprKind::Constant(_) => self.clone(),
             ExprKind::Signal(signal) => of(*signal),

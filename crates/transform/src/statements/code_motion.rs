@@ -56,7 +56,7 @@ pub enum Write {
         at: i64,
     },
     /// A part of a list: bytes of another list where nothing is written, of which some are known and others come in their
-    /// place. In one piece, as copies are.
+    /// place. One store, as copies are, so that it is forwarded to loads of as many bytes.
     Patched {
         /// Where they go.
         object: ObjectId,

@@ -53,3 +53,18 @@ pub trait Together {
         false
     }
 }
+
+/// For tests: no tokens lie together.
+#[cfg(test)]
+struct Apart;
+
+#[cfg(test)]
+impl Together for Apart {
+    fn input_bytes(&self, _port: u32, _offset: i64, _n: u32) -> bool {
+        false
+    }
+
+    fn output_bytes(&self, _port: u32, _offset: u64, _n: u32) -> bool {
+        false
+    }
+}

@@ -411,21 +411,10 @@ fn survey(block: &Block, objects: &mut Vec<ObjectId>, loads: &mut Vec<(u32, Obje
 
 #[cfg(test)]
 mod tests {
-    use super::super::Together;
+    use super::super::Apart;
     use super::super::code_motion::PATCHED;
     use super::*;
     use crate::kernel::Object;
-
-    struct Apart;
-
-    impl Together for Apart {
-        fn input_bytes(&self, _port: u32, _offset: i64, _n: u32) -> bool {
-            false
-        }
-        fn output_bytes(&self, _port: u32, _offset: u64, _n: u32) -> bool {
-            false
-        }
-    }
 
     fn list(name: &str) -> Object {
         Object { name: name.into(), width: 8, length: 32, persistent: true, residue: None }

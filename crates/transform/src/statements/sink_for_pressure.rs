@@ -122,20 +122,10 @@ impl<N: Together + ?Sized> Read<'_, N> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Apart;
     use super::super::order::{Order, ordered};
     use super::*;
     use crate::kernel::{Effect, Graph};
-
-    struct Apart;
-
-    impl Together for Apart {
-        fn input_bytes(&self, _port: u32, _offset: i64, _n: u32) -> bool {
-            false
-        }
-        fn output_bytes(&self, _port: u32, _offset: u64, _n: u32) -> bool {
-            false
-        }
-    }
 
     /// The values that get variables, in their order, each of which must be there before it is read.
     fn defined(graph: &Graph, effects: &[Effect], order: Order) -> Vec<NodeId> {

@@ -116,7 +116,8 @@ static inline void hr_copy_few(void *to, const void *from, size_t n)
 
 ";
 
-/// In one piece, because processors make those who read it so wait until what was written in several pieces is in memory.
+/// One store, for store-to-load forwarding: a load of all that several stores have written waits until these have reached the
+/// cache.
 const PATCH: &str = "\
 /* Sixteen bytes, of which some bits are kept and others set: as words with the first byte lowest. */
 static inline void hr_patch16(void *to, const void *from, uint64_t keep0, uint64_t keep1, uint64_t set0, uint64_t set1)

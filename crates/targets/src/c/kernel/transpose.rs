@@ -1,4 +1,4 @@
-//! Matrix transposition in registers by merges of pairs. As many vectors as a vector has lanes change places with what
+//! Matrix transposition in vector registers by unpack instructions, which merge pairs. As many vectors as a vector has lanes change places with what
 //! stands across: what was word i of vector k is word k of vector i then.
 //!
 //! Words of neighbours are merged first, then groups of two, of four, … within parts of 128 bits, for which processors

@@ -38,12 +38,12 @@ pub(super) fn vector_support(bits: u32, lane: u32) -> String {
 }
 
 /// Rotates every lane to the left by so many bytes, by a shuffle of bytes; it needs the types of lanes of both widths.
-pub(super) fn turned_bytes(bits: u32, lane: u32, bytes: u32) -> String {
+pub(super) fn byte_rotation(bits: u32, lane: u32, bytes: u32) -> String {
     let n = lane / 8;
     let order: Vec<String> = (0..bits / 8).map(|at| (at / n * n + (at % n + n - bytes) % n).to_string()).collect();
     let (v, b) = (format!("hr_v{bits}x{lane}"), format!("hr_v{bits}x8"));
     format!(
-        "#define HR_TURN{}_{bits}x{lane}(a) (({v})__builtin_shufflevector(({b})(a), ({b})(a), {}))\n",
+        "#define HR_ROTATE{}_{bits}x{lane}(a) (({v})__builtin_shufflevector(({b})(a), ({b})(a), {}))\n",
         8 * bytes,
         order.join(",")
     )

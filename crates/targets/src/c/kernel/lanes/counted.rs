@@ -120,7 +120,7 @@ impl Printer<'_> {
 
     fn kinds_of_pieces(&self, pieces: &[Piece]) -> Kinds {
         if let Some((_, up, _)) = self.one_rotation(pieces) {
-            return vec![(if self.turns_bytes(up) { work::SHUFFLE } else { work::SHIFT }, 1.0)];
+            return vec![(if self.rotates_by_shuffle(up) { work::SHUFFLE } else { work::SHIFT }, 1.0)];
         }
         let (mut shifts, mut shuffles) = (0.0, 0.0);
         for piece in pieces {

@@ -1,6 +1,6 @@
 //! Legalisation of lane-wise operations. One operation on vectors: each lane computes for its iteration.
 
-use super::super::vectors::{turned_bytes, vector_support};
+use super::super::vectors::{byte_rotation, vector_support};
 use super::super::words::NotApplicable;
 use super::Printer;
 use headrace_transform::kernel::graph::mask;
@@ -136,12 +136,12 @@ impl Printer<'_> {
             self.computed.reads(&name);
             return name;
         }
-        let text = match self.turns_bytes(up) {
+        let text = match self.rotates_by_shuffle(up) {
             true => {
                 let (bits, lane) = (self.machine.vector_bits, self.lane());
                 self.support(vector_support(bits, 8));
-                self.support(turned_bytes(bits, lane, up / 8));
-                format!("HR_TURN{up}_{bits}x{lane}({})", self.vector(source))
+                self.support(byte_rotation(bits, lane, up / 8));
+                format!("HR_ROTATE{up}_{bits}x{lane}({})", self.vector(source))
             }
             false => {
                 let operands = format!("{}, {up}", self.raw(&source));

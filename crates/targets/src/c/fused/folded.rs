@@ -78,13 +78,12 @@ impl On {
         text
     }
 
-    /// And those that read tokens through windows of the context.
-    pub(super) fn windows(&self) -> String {
-        let mut text = String::new();
-        for (at, (_, ty)) in self.inputs.iter().enumerate() {
-            let _ = writeln!(text, "    const {ty} *restrict const in{at} = s->in{at};");
-        }
-        text
+    /// The parameters of functions that are given all of it themselves: pointers in registers need not be waited for, as those
+    /// of a structure that was stored just before.
+    pub(super) fn parameters(&self) -> Vec<String> {
+        let objects = self.objects.iter().enumerate().map(|(at, (_, ty))| format!("{ty} *restrict const on{at}_"));
+        let inputs = self.inputs.iter().enumerate();
+        objects.chain(inputs.map(|(at, (_, ty))| format!("const {ty} *restrict const in{at}"))).collect()
     }
 
     /// Its type.
@@ -156,11 +155,16 @@ impl Writer<'_> {
         (On { tables, ..on.clone() }, definitions)
     }
 
-    /// What a function works on, in a context `s`: an initializer.
-    pub(super) fn on_context(&self, on: &On) -> String {
+    /// What a function works on, in a context `s`.
+    pub(super) fn fields(&self, on: &On) -> Vec<String> {
         let objects = on.objects.iter().map(|(name, _)| format!("s->{name}"));
         let inputs = on.inputs.iter().map(|&(port, _)| format!("s->in_{}", self.network.inputs[port as usize].name));
-        let fields: Vec<String> = objects.chain(inputs).collect();
+        objects.chain(inputs).collect()
+    }
+
+    /// The same as an initializer.
+    pub(super) fn on_context(&self, on: &On) -> String {
+        let fields = self.fields(on);
         if fields.is_empty() { "{0}".to_owned() } else { format!("{{{}}}", fields.join(", ")) }
     }
 

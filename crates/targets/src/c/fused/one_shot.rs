@@ -185,13 +185,18 @@ impl Writer<'_> {
             let _ =
                 write!(text, "    on_{number}:\n{}    behind_{number}:\n{}", repeats.filled(fill), step.filled(fill));
         }
-        for (number, both) in &printed {
+        for (number, [repeats, step]) in &printed {
             let fill = |hole| match hole {
                 Hole::Here(state) => state.to_string(),
                 Hole::Go(target) => format!("goto at_{target};"),
             };
-            let _ = writeln!(text, "    at_{number}:");
-            text.extend(both.iter().map(|part| part.filled(fill)));
+            // A loop takes all that there is: nobody needs to ask again.
+            let behind = |hole| match hole {
+                Hole::Go(target) if target == *number => format!("goto past_{target};"),
+                hole => fill(hole),
+            };
+            let _ =
+                write!(text, "    at_{number}:\n{}    past_{number}:\n{}", repeats.filled(behind), step.filled(fill));
         }
         let listed: Vec<String> = rests_in.iter().map(usize::to_string).collect();
         let elsewhere: Vec<String> = rests_in.iter().map(|at| format!("s->state != {at}")).collect();

@@ -130,9 +130,8 @@ struct Outlined<'a> {
     short: Option<&'a Body<'a>>,
     /// Its form.
     form: &'a Canonical,
-    /// Its parameters, and arguments for those behind the first.
+    /// Its parameters.
     parameters: &'a str,
-    given: &'a str,
 }
 
 impl KernelFunctions {
@@ -192,7 +191,7 @@ impl KernelFunctions {
                         support.iter().map(Support::text).collect::<String>()
                     );
                 }
-                None => self.plain(writer, &Outlined { own: &name, body, short, form: &form, parameters, given }),
+                None => self.plain(writer, &Outlined { own: &name, body, short, form: &form, parameters }),
             }
             if !ways.is_empty() {
                 self.choosing(&own, parameters, given, &ways);
@@ -220,11 +219,11 @@ fn chosen(body: String, short: Option<String>) -> String {
 impl KernelFunctions {
     /// The function of a transition as plain statements.
     fn plain(&mut self, writer: &Writer, outlined: &Outlined) {
-        let &Outlined { own, body, short, parameters, given, .. } = outlined;
-        if let Some((shared, on)) = self.folded(writer, outlined) {
+        let &Outlined { own, body, short, parameters, .. } = outlined;
+        if let Some((shared, arguments)) = self.folded(writer, outlined) {
             let _ = write!(
                 self.text,
-                "static inline uint32_t {own}({parameters}) {{\n    const struct {shared}_on on = {on};\n    return {shared}(&on{given});\n}}\n\n"
+                "static inline uint32_t {own}({parameters}) {{\n    return {shared}({arguments});\n}}\n\n"
             );
             return;
         }
@@ -255,7 +254,8 @@ impl KernelFunctions {
             form.outputs.iter().map(|&port| element_type(writer.network.outputs[port as usize].ty.width())).collect();
         let places: Vec<Option<usize>> = more.iter().map(|object| on.place(object)).collect();
         let other = other.as_ref().map(|(_, form)| (&form.key, places));
-        let name = folded::name(&format!("transition {:?} {other:?} {:?} {types:?}", form.key, on.types()));
+        let name =
+            folded::name(&format!("transition of what is given {:?} {other:?} {:?} {types:?}", form.key, on.types()));
         if self.folded.insert(name.clone()) {
             self.size += body.size + short.map_or(0, |short| short.size);
             let of = |body: &Body| {
@@ -264,21 +264,18 @@ impl KernelFunctions {
             };
             let (statements, tables) = of(body);
             let (short, more) = short.map(of).unzip();
-            let mut parameters = format!("const struct {name}_on *s");
-            for (at, ty) in types.iter().enumerate() {
-                let _ = write!(parameters, ", {ty} *out{at}");
-            }
+            let mut parameters = on.parameters();
+            parameters.extend(types.iter().enumerate().map(|(at, ty)| format!("{ty} *out{at}")));
+            let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
             let _ = write!(
                 self.text,
-                "{tables}{}{}HR_SAME uint32_t {name}({parameters}) {{\n{}{}{}    return HEADRACE_IDLE;\n}}\n\n",
+                "{tables}{}/* What several transitions do. */\nHR_SAME uint32_t {name}({parameters}) {{\n{}    return HEADRACE_IDLE;\n}}\n\n",
                 more.unwrap_or_default(),
-                on.declared(&name),
-                on.entered(),
-                on.windows(),
                 chosen(statements, short)
             );
         }
-        Some((name, writer.on_context(&on)))
+        let outputs = form.outputs.iter().map(|&port| format!("out_{}", writer.network.outputs[port as usize].name));
+        Some((name, writer.fields(&on).into_iter().chain(outputs).collect::<Vec<_>>().join(", ")))
     }
 
     /// The function of a transition that chooses among ways for machines and plain statements.

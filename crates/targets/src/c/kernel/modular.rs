@@ -32,8 +32,17 @@ const NARROW_LIMB: u32 = 26;
 /// one squared.
 pub const POWERS_BYTES: usize = 6 * 64;
 
-/// What [`Memo::known`] holds when such powers are there: how many lanes have one.
-const KNOWN: u32 = 8;
+/// How powers are kept: what is declared for them, and what [`Memo::known`] holds when they are there: how many lanes have one.
+struct Powers {
+    declared: &'static str,
+    known: u32,
+}
+
+/// Those of eight lanes.
+const EIGHT: Powers = Powers { declared: "__m512i p_[6]", known: 8 };
+
+/// Those of four lanes: a row for each limb.
+const FOUR: Powers = Powers { declared: "uint64_t p_[5][4]", known: 4 };
 
 /// How long the function is, whatever its modulus: the same steps on three words, and on vectors of them.
 const SIZE: usize = 600;
@@ -76,7 +85,7 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     };
     let object = &body.objects[recurrence.state.0 as usize];
     let (n, width) = (object.length, object.width);
-    let (from, to) = (limbs.taken(n), limbs.given(n));
+    let (from, to) = (limbs.taken(n, width), limbs.given(n));
     let mut support = [limbs.arithmetic(), limbs.serial(), from.text, to.text].map(Support::of_all).to_vec();
     let mut text = head(body, Some(machine), names);
     text.push_str("  if (iterations == 0) return;\n");
@@ -96,10 +105,8 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     let serial = format!("{}_serial(x_, r_, in{}, n_);", limbs.name, recurrence.port);
     match lanes {
         Some(lanes) => {
-            let call = match machine.vector_bits {
-                512 => with_powers(&lanes.name, recurrence.port, memo.as_ref(), names),
-                _ => format!("    {}(x_, r_, in{}, n_);", lanes.name, recurrence.port),
-            };
+            let powers = if machine.vector_bits == 512 { EIGHT } else { FOUR };
+            let call = with_powers(&lanes.name, &powers, recurrence.port, memo.as_ref(), names);
             let _ = writeln!(text, "  if (n_ < {LEAST_BLOCKS})\n    {serial}\n  else {{\n{call}\n  }}");
             support.push(Support::of_all(lanes.text));
         }
@@ -120,25 +127,26 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     Ok(CFunction { name: names.function.to_owned(), support, text, cycles, size: SIZE, evidence, work })
 }
 
-/// Calls the function for eight lanes with powers of the multiplier: those that are kept from call to call, or new ones.
-fn with_powers(lanes: &str, port: usize, memo: Option<&Memo>, names: &LoopNames) -> String {
+/// Calls the function for lanes with powers of the multiplier: those that are kept from call to call, or new ones.
+fn with_powers(lanes: &str, kept: &Powers, port: usize, memo: Option<&Memo>, names: &LoopNames) -> String {
+    let Powers { declared, known: lanes_known } = kept;
     let make = format!("{lanes}_powers(p_, r_);");
     let made = match memo {
         None => format!("    {make}"),
         Some(Memo { powers, known }) => {
             let [powers, known] = [powers, known].map(|object| names.names.element(object, "0"));
             format!(
-                "    if ({known} == {KNOWN})
+                "    if ({known} == {lanes_known})
       memcpy(p_, &{powers}, sizeof p_);
     else {{
       {make}
       memcpy(&{powers}, p_, sizeof p_);
-      {known} = {KNOWN};
+      {known} = {lanes_known};
     }}"
             )
         }
     };
-    format!("    __m512i p_[6];\n{made}\n    {lanes}(x_, p_, in{port}, n_);")
+    format!("    {declared};\n{made}\n    {lanes}(x_, p_, in{port}, n_);")
 }
 
 /// A function that stands above those that call it.
@@ -247,14 +255,17 @@ static inline void {name}_carry(uint64_t x[3])
         )
     }
 
-    /// Three limbs from those of the loop, which may have carries in them: `NAME(x, e)`.
-    fn taken(&self, n: usize) -> Printed {
-        let (limb, name) = (self.limb_bits, format!("{}_from{n}", self.name));
+    /// Three limbs from those of the loop, elements of so many bits, which may have carries in them: `NAME(x, e)`.
+    fn taken(&self, n: usize, width: u32) -> Printed {
+        let (limb, name) = (self.limb_bits, format!("{}_from{n}x{width}", self.name));
+        // The last element with its carry, where it begins among the bits of the last of three limbs.
+        let carries = width + 1 + ((n as u32 - 1) * limb).saturating_sub(2 * WIDE_LIMB);
+        let carry = if carries <= 64 { "uint64_t" } else { "u128" };
         let mut text = format!(
             "static inline void {name}(uint64_t x[3], const uint64_t e[{n}])
 {{
   uint64_t d[{n}];
-  u128 carry = 0;
+  {carry} carry = 0;
   for (int i = 0; i < {}; i++, carry >>= {limb}) {{
     carry += e[i];
     d[i] = (uint64_t)carry & {};
@@ -278,8 +289,8 @@ static inline void {name}_carry(uint64_t x[3])
             }
             let sum = if parts.is_empty() { "0".to_owned() } else { parts.join(" | ") };
             let (ty, ones) =
-                if wide == 2 { ("u128", String::new()) } else { ("uint64_t", format!(" & {}", ones(WIDE_LIMB))) };
-            let target = if wide == 2 { "const u128 top".to_owned() } else { format!("x[{wide}]") };
+                if wide == 2 { (carry, String::new()) } else { ("uint64_t", format!(" & {}", ones(WIDE_LIMB))) };
+            let target = if wide == 2 { format!("const {carry} top") } else { format!("x[{wide}]") };
             let _ = writeln!(text, "  {target} = ({ty})({sum}){ones};");
         }
         let (top, less) = (self.top(), self.less);
@@ -490,11 +501,9 @@ static inline void {name}_carry(uint64_t x[3])
 {products}{carries}  x[0] = d0, x[1] = d1, x[2] = d2, x[3] = d3, x[4] = d4;
 }}
 
-{attribute}static void {name}(uint64_t x_[3], const uint64_t r_[3], const uint8_t *in, size_t n)
+{attribute}static void {name}_powers(uint64_t q[5][4], const uint64_t r_[3])
 {{
-  uint64_t p[4][3], q[5][4], e[4];
-  uint8_t first[64] = {{0}};
-  __m256i x[5], r[5], s[5], b[5];
+  uint64_t p[4][3];
   for (int l = 0; l < 3; l++) p[0][l] = r_[l];
   for (int i = 1; i < 4; i++) {{
     for (int l = 0; l < 3; l++) p[i][l] = p[(i - 1) / 2][l];
@@ -503,6 +512,13 @@ static inline void {name}_carry(uint64_t x[3])
   for (int i = 0; i < 4; i++) {{
     {base}_carry(p[i]);
 {narrow}  }}
+}}
+
+{attribute}static void {name}(uint64_t x_[3], uint64_t q[5][4], const uint8_t *in, size_t n)
+{{
+  uint64_t e[4];
+  uint8_t first[64] = {{0}};
+  __m256i x[5], r[5], s[5], b[5];
   {base}_carry(x_);
   for (int l = 0; l < 5; l++) {{
     r[l] = _mm256_set1_epi64x((long long)q[l][0]);
@@ -544,12 +560,12 @@ static inline void {name}_carry(uint64_t x[3])
     sum[l] = e[0] + e[1] + e[2] + e[3];
   }}
   /* Sums of limbs are numbers with carries in them. */
-  u128 carry = 0;
+  uint64_t carry = 0;
   for (int l = 0; l < 4; l++, carry >>= 26) {{
     carry += sum[l];
-    sum[l] = (uint64_t)carry & {ones};
+    sum[l] = carry & {ones};
   }}
-  sum[4] += (uint64_t)carry;
+  sum[4] += carry;
   x_[0] = (sum[0] | sum[1] << 26) & {wide_ones};
   x_[1] = (sum[1] >> 18 | sum[2] << 8 | sum[3] << 34) & {wide_ones};
   x_[2] = sum[3] >> 10 | sum[4] << 16;

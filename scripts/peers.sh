@@ -1,7 +1,7 @@
 #!/bin/sh
 # Gets and builds what `headrace bench` compares with, as far as it can be had here. Says what it installs and why, leaves
 # alone what is there already; what cannot be had is named, and its rows count as not measured.
-# Usage: scripts/peers.sh [openssl4 rustcrypto aws-lc base64-turbo base64-simd npm libraries ipsec-mb embedded]   all of them when none is named
+# Usage: scripts/peers.sh [openssl4 rustcrypto aws-lc base64-turbo base64-simd npm libraries ipsec-mb ascon-c embedded]   all of them when none is named
 set -eu
 cd "$(dirname "$0")/.."
 peers=${HEADRACE_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/headrace/peers}
@@ -73,6 +73,29 @@ ipsec_mb() {
     return $done
 }
 
+# What Ascon's authors publish, in the variant that is fastest on processors of 64 bits.
+ascon_c() {
+    command -v git >/dev/null 2>&1 || return 1
+    scripts/tools.sh cc
+    echo "building ascon-c for this processor; what counts as its version is the day of its last change"
+    work=$(mktemp -d)
+    if git clone --quiet --depth 1 https://github.com/ascon/ascon-c "$work/source" &&
+        (cd "$work" && cc -std=c99 -O3 -fomit-frame-pointer -march=native -mtune=native -fPIC -c \
+            -Isource/tests source/crypto_aead/asconaead128/opt64/*.c && ar rcs libascon_c.a ./*.o); then
+        rm -rf "$peers/ascon-c"
+        mkdir -p "$peers/ascon-c/include" "$peers/ascon-c/lib"
+        cp "$work/libascon_c.a" "$peers/ascon-c/lib/"
+        cp "$work/source/tests/crypto_aead.h" "$peers/ascon-c/include/"
+        day=$(git -C "$work/source" log -1 --format=%cs | tr - .)
+        echo "#define ASCON_C_VERSION \"$day\"" >"$peers/ascon-c/include/ascon_c_version.h"
+        done=0
+    else
+        done=1
+    fi
+    rm -rf "$work"
+    return $done
+}
+
 # Sources of libraries for microcontrollers, which `headrace bench embedded` compiles for processors of its own: those of Debian's
 # packages, and a repository.
 embedded() {
@@ -103,7 +126,7 @@ embedded() {
     rm -rf "$work"
 }
 
-for peer in ${*:-openssl4 rustcrypto aws-lc base64-turbo base64-simd npm libraries ipsec-mb embedded}; do
+for peer in ${*:-openssl4 rustcrypto aws-lc base64-turbo base64-simd npm libraries ipsec-mb ascon-c embedded}; do
     case $peer in
     openssl4) openssl4 ;;
     rustcrypto | base64-turbo | base64-simd) scripts/tools.sh rust cc && rust_peer "$peer" ;;
@@ -111,6 +134,7 @@ for peer in ${*:-openssl4 rustcrypto aws-lc base64-turbo base64-simd npm librari
     aws-lc) scripts/tools.sh rust cc cmake && rust_peer "$peer" ;;
     libraries) scripts/tools.sh cc c++ pkg-config libraries ;;
     ipsec-mb) ipsec_mb ;;
+    ascon-c) ascon_c ;;
     embedded) embedded ;;
     *)
         echo "unknown peer $peer" >&2

@@ -1,5 +1,6 @@
 //! Whole messages and pieces in C. Without a key: a whole message in one call, whatever its context holds, and in place, is what
-//! its pieces come to. With keys that change in one context: what is kept of the key before is not taken for the next one.
+//! its pieces come to. With keys that change in one context: what is kept of the key before is not taken for the next one, and
+//! tags that are not a message's own are refused.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
@@ -104,7 +105,14 @@ static struct aes128_gcm_aead_decrypt_context open_g;
         failed |= SET##_aead_decrypt_message(&OPEN, nonce, 12, ad, number % 40, kept, n, tag, 16, back, sizeof back, &rest); \
         if (failed || rest != length || memcmp(back, in, length) != 0) \
             return printf(#SET ": message %u does not come back\n", number), 1; \
+        tag[number % 16] ^= (uint8_t)(1 + number); \
+        if (SET##_aead_decrypt_message(&OPEN, nonce, 12, ad, number % 40, kept, n, tag, 16, back, sizeof back, &rest) != HEADRACE_REFUSED) \
+            return printf(#SET ": message %u comes back with a tag that is not its own\n", number), 1; \
     }
+
+/* Test case 2 of McGrew and Viega, The Galois/Counter Mode of Operation: all is zero. */
+static const uint8_t sealed[] = {0x03, 0x88, 0xda, 0xce, 0x60, 0xb6, 0xa3, 0x92, 0xf3, 0x28, 0xc2, 0xb9, 0x71, 0xb2, 0xfe, 0x78,
+                                 0xab, 0x6e, 0x47, 0xd4, 0x2c, 0xec, 0x13, 0xbd, 0xf5, 0x3a, 0x67, 0xb2, 0x12, 0x57, 0xbd, 0xdf};
 
 int main(void) {
     for (size_t i = 0; i < sizeof in; i++) {
@@ -112,6 +120,13 @@ int main(void) {
     }
     MESSAGES(chacha20_poly1305, 32, fresh_c, seal_c, copy_c, open_c)
     MESSAGES(aes128_gcm, 16, fresh_g, seal_g, copy_g, open_g)
+    static const uint8_t zero[16];
+    size_t n, n_tag;
+    uint32_t failed = aes128_gcm_aead_encrypt_key(&seal_g, zero, 16);
+    failed |= aes128_gcm_aead_encrypt_message(&seal_g, zero, 12, NULL, 0, zero, 16, anew, 16, &n, anew + 16, 16, &n_tag);
+    if (failed || memcmp(anew, sealed, sizeof sealed) != 0) {
+        return puts("zeros are not sealed as published"), 1;
+    }
     return puts("equal"), 0;
 }
 "#;

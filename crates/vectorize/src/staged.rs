@@ -15,7 +15,7 @@ use headrace_ir::{Network, Port};
 use headrace_transform::control::Automaton;
 use headrace_transform::kernel::{Block, Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Transition};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Values that an effect may need and still be short.
 const SHORT: usize = 100;
@@ -42,11 +42,13 @@ pub struct Staged {
 pub struct Followed {
     /// Effects that have nothing to do with it, which come before it.
     pub first: Vec<Effect>,
-    /// The long part, as a loop of one iteration without ports of the network.
+    /// The long part, as a loop of one iteration.
     pub body: Loop,
     /// Where the bytes begin that its output ports store.
     pub stored: Vec<(ObjectId, usize)>,
-    /// What comes behind it, and reads what it has stored.
+    /// Bytes that one more output port hands to what comes behind it, as an object of their own.
+    pub handed: Option<Object>,
+    /// What comes behind it, and reads what it has stored or handed on.
     pub behind: Block,
 }
 
@@ -153,7 +155,7 @@ impl Source<'_> {
         }
         let mut bytes: Vec<NodeId> = bytes.into_iter().collect();
         bytes.sort_unstable();
-        let (body, stored) = self.body(&long, &bytes)?;
+        let (body, stored) = self.body(&long, &bytes, &[])?;
         Some(Staged { first, bytes, body, stored })
     }
 
@@ -177,11 +179,14 @@ impl Source<'_> {
         let is_leading = self.blocks_stored(&long);
         let (leading, rest): (Vec<&Effect>, Vec<&Effect>) =
             long.into_iter().partition(|effect| place(graph, effect).is_some_and(|at| is_leading.contains(&at)));
-        if leading.is_empty() || rest.is_empty() {
+        let mut there: FxHashMap<NodeId, (ObjectId, u128)> =
+            leading.iter().filter_map(|effect| Some((stored_value(effect)?, place(graph, effect)?))).collect();
+        let own = ObjectId(self.objects.len() as u32);
+        let handed = self.blocks_read(&rest, &there);
+        there.extend(handed.iter().enumerate().map(|(at, &byte)| (byte, (own, at as u128))));
+        if there.is_empty() || rest.is_empty() {
             return None;
         }
-        let there: FxHashMap<NodeId, (ObjectId, u128)> =
-            leading.iter().filter_map(|effect| Some((stored_value(effect)?, place(graph, effect)?))).collect();
         // Whoever reads what is stored would have to come before that; those that come first do.
         let reads_stored = |id: &NodeId| match graph.op(*id) {
             Op::Entry { object, index } => match graph.constant(*index) {
@@ -190,7 +195,7 @@ impl Source<'_> {
             },
             _ => false,
         };
-        let made = graph.reachable(leading.iter().flat_map(|effect| effect.uses()));
+        let made = graph.reachable(leading.iter().flat_map(|effect| effect.uses()).chain(handed.iter().copied()));
         if made.len() < FEWEST_NODES || made.iter().any(reads_stored) {
             return None;
         }
@@ -236,15 +241,37 @@ impl Source<'_> {
             });
         }
         let leading: Vec<Effect> = leading.into_iter().cloned().collect();
-        let (body, stored) = self.body(&leading, &[])?;
-        let behind = Block {
-            graph: short,
-            objects: self.objects.to_vec(),
-            effects: behind,
-            n_indexed: self.objects.len(),
-            filled: Vec::new(),
-        };
-        Some(Followed { first: first.into_iter().cloned().collect(), body, stored, behind })
+        let (body, stored) = self.body(&leading, &[], &handed)?;
+        let mut name = "handed".to_owned();
+        while self.objects.iter().any(|object| object.name == name) {
+            name.push('_');
+        }
+        // Who comes behind finds bytes in it, where an object of its own would begin with zeros.
+        let object = Object { name, width: 8, length: handed.len(), persistent: true, residue: None };
+        let handed = (!handed.is_empty()).then_some(object);
+        let objects: Vec<Object> = self.objects.iter().chain(&handed).cloned().collect();
+        let behind = Block { graph: short, n_indexed: objects.len(), objects, effects: behind, filled: Vec::new() };
+        Some(Followed { first: first.into_iter().cloned().collect(), body, stored, handed, behind })
+    }
+
+    /// Bytes of whole blocks that effects read in a few steps, of those that take many and are not there: sums or what is looked up,
+    /// as blocks end with.
+    fn blocks_read(&self, effects: &[&Effect], there: &FxHashMap<NodeId, (ObjectId, u128)>) -> Vec<NodeId> {
+        let graph = self.graph;
+        let mut met = FxHashSet::default();
+        let mut read = BTreeSet::new();
+        let mut open: Vec<NodeId> = effects.iter().flat_map(|effect| effect.uses()).collect();
+        while let Some(id) = open.pop().filter(|_| met.len() <= SHORT) {
+            if there.contains_key(&id) || !met.insert(id) || !is_far(graph, vec![id], there) {
+                continue;
+            }
+            let ends = graph.width(id) == 8 && matches!(graph.op(id), Op::Xor(..) | Op::Lookup(..));
+            match ends {
+                true => _ = read.insert(id),
+                false => open.extend(graph.op(id).operands()),
+            }
+        }
+        if met.len() > SHORT || !read.len().is_multiple_of(BYTES) { Vec::new() } else { read.into_iter().collect() }
     }
 
     /// Places that effects store bytes at which lie side by side in whole blocks.
@@ -259,7 +286,7 @@ impl Source<'_> {
 
     /// Effects as a loop of one iteration to which some values come as tokens, and where the bytes begin that it
     /// stores.
-    fn body(&self, effects: &[Effect], bytes: &[NodeId]) -> Option<(Loop, Vec<(ObjectId, usize)>)> {
+    fn body(&self, effects: &[Effect], bytes: &[NodeId], handed: &[NodeId]) -> Option<(Loop, Vec<(ObjectId, usize)>)> {
         let (from, transition) = (self.graph, self.transition);
         let mut graph = Graph::with_tables_of(from);
         let mut consumes: Vec<(u64, u32)> = self.inputs.iter().map(|&width| (0, width)).collect();
@@ -268,7 +295,7 @@ impl Source<'_> {
         consumes.push((bytes.len() as u64, 8));
         let mut new: FxHashMap<NodeId, NodeId> =
             bytes.iter().enumerate().map(|(at, &id)| (id, graph.input(port, at as i64, 8))).collect();
-        let mut open: Vec<NodeId> = effects.iter().flat_map(Effect::uses).collect();
+        let mut open: Vec<NodeId> = effects.iter().flat_map(Effect::uses).chain(handed.iter().copied()).collect();
         while let Some(&id) = open.last() {
             if new.contains_key(&id) {
                 open.pop();
@@ -322,6 +349,13 @@ impl Source<'_> {
             outputs.push((port as u32, produces[port].0, value));
             produces[port].0 += 1;
         }
+        if !handed.is_empty() {
+            let port = produces.len() as u32;
+            produces.push((handed.len() as u64, 8));
+            for (at, byte) in handed.iter().enumerate() {
+                outputs.push((port, at as u64, *new.get(byte)?));
+            }
+        }
         let objects = self.objects.to_vec();
         let body = Loop { graph, objects, consumes, produces, outputs, carried: Vec::new(), counters: Vec::new() };
         Some((body, stored))
@@ -353,10 +387,14 @@ fn is_gathered(graph: &Graph, stored: &FxHashSet<ObjectId>, id: NodeId) -> bool 
 
 /// Whether an effect needs more values than are short.
 fn is_long(graph: &Graph, effect: &Effect) -> bool {
+    is_far(graph, effect.uses(), &FxHashMap::default())
+}
+
+/// Whether values need more others than are short, but for those that are there.
+fn is_far(graph: &Graph, mut open: Vec<NodeId>, there: &FxHashMap<NodeId, (ObjectId, u128)>) -> bool {
     let mut met = FxHashSet::default();
-    let mut open = effect.uses();
     while let Some(id) = open.pop().filter(|_| met.len() <= SHORT) {
-        if met.insert(id) {
+        if !there.contains_key(&id) && met.insert(id) {
             open.extend(graph.op(id).operands());
         }
     }
@@ -509,6 +547,33 @@ mod tests {
         let mut read: Vec<_> = read.collect();
         read.sort_unstable();
         assert_eq!(read, [(MADE, 0), (MADE, 1)]);
+    }
+
+    #[test]
+    fn a_block_that_nobody_stores_is_handed_on() {
+        let mut graph = Graph::new();
+        let key = graph.number(0, 8);
+        let bytes: Vec<NodeId> = (0..BYTES as i64)
+            .map(|at| {
+                let (value, key) = (long(&mut graph, at), graph.input(1, at, 8));
+                graph.xor(value, key)
+            })
+            .collect();
+        let any = bytes.iter().fold(key, |any, &byte| graph.or(any, byte));
+        let effects = [Effect::Output { port: 0, offset: 0, value: any }];
+        let n = BYTES as u64;
+        let transition = Transition { effects: effects.to_vec(), consumes: vec![n, n], produces: vec![1] };
+        let objects = objects(8);
+        let Some(followed) = source(&graph, &objects, &transition).followed(&effects) else { panic!("one part") };
+        assert_eq!((followed.body.produces, followed.stored), (vec![(0, 8), (n, 8)], Vec::new()));
+        let handed = followed.handed.unwrap();
+        assert_eq!((handed.length, handed.persistent), (BYTES, true));
+        let Block { graph, effects, objects, .. } = followed.behind;
+        assert!(objects.last().is_some_and(|own| own.persistent));
+        let [Effect::Output { value, .. }] = effects[..] else { panic!("{effects:?}") };
+        let own = ObjectId(objects.len() as u32 - 1);
+        let reads = |id: &NodeId| matches!(graph.op(*id), Op::Entry { object, .. } if *object == own);
+        assert_eq!(graph.reachable([value]).iter().filter(|id| reads(id)).count(), BYTES);
     }
 
     #[test]

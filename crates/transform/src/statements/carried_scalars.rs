@@ -66,10 +66,17 @@ impl Iterations {
             Op::Entry { object, index } => graph.constant(*index).map(|index| (*object, index)),
             _ => None,
         };
+        // Also of bytes that are masked before they are put together.
+        let read = |id: NodeId| {
+            entry(id).or_else(|| match *graph.op(id) {
+                Op::Xor(a, b) => entry(a).or_else(|| entry(b)),
+                _ => None,
+            })
+        };
         for id in graph.reachable(body.roots()) {
             let Op::Concat(parts) = graph.op(id) else { continue };
             for pair in parts.windows(2) {
-                if let [Some((object, a)), Some((other, b))] = [entry(pair[0]), entry(pair[1])]
+                if let [Some((object, a)), Some((other, b))] = [read(pair[0]), read(pair[1])]
                     && object == other
                 {
                     let up = i64::from(b == a + 1) - i64::from(a == b + 1);
@@ -228,6 +235,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::{Carried, Carry};
 
     fn masked(graph: &mut Graph, places: [u32; 4]) -> Vec<(u32, u64, NodeId)> {
         let index = graph.number(0, 32);
@@ -238,6 +246,45 @@ mod tests {
             outputs.push((0, offset as u64, graph.xor(byte, token)));
         }
         outputs
+    }
+
+    #[test]
+    fn bytes_that_are_masked_and_put_together_are_kept_in_that_order() {
+        for is_big in [true, false] {
+            let mut graph = Graph::new();
+            let mut bytes: Vec<NodeId> = (0..4)
+                .map(|at| {
+                    let (index, token) = (graph.number(at, 32), graph.input(0, at as i64, 8));
+                    let byte = graph.entry(ObjectId(0), index, 8);
+                    graph.xor(byte, token)
+                })
+                .collect();
+            if !is_big {
+                bytes.reverse();
+            }
+            let joined = graph.concat(&bytes);
+            let one = graph.number(1, 32);
+            let word = graph.add(Op::Add(joined, one), 32);
+            let next = (0..4).map(|at| Carried {
+                object: ObjectId(0),
+                index: at as usize,
+                next: graph.extract(word, 8 * at, 8),
+                carry: Carry::True,
+            });
+            let carried = next.collect();
+            let kept = Object { name: "kept".into(), width: 8, length: 4, persistent: true, residue: None };
+            let body = Loop {
+                graph,
+                objects: vec![kept],
+                consumes: vec![(4, 8)],
+                produces: Vec::new(),
+                outputs: Vec::new(),
+                carried,
+                counters: Vec::new(),
+            };
+            let iterations = Iterations::of(&body);
+            assert_eq!((iterations.kept[0].in_word, iterations.kept[0].big), (4, is_big));
+        }
     }
 
     #[test]

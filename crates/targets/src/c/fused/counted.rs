@@ -48,8 +48,7 @@ impl Writer<'_> {
         let tables = format!("{prefix}_loop_{number}_table");
         text.push_str(&self.bounds(&counted.body.graph, tables, &counted.trips));
         let fewest = match &counted.rounds {
-            // A product by a power that is kept is as fast in a loop as without.
-            None => usize::from(!memoized_powers::multiplies(self.automaton, &counted.body)),
+            None => usize::from(!self.pays_once(counted)),
             // What rounds count has gone on by then.
             Some(rounds) => {
                 text.push_str(&self.rounds(rounds));
@@ -86,6 +85,18 @@ impl Writer<'_> {
         }
         text.push_str("\n            }\n        }\n");
         text
+    }
+
+    /// Whether a loop is worth its call for one iteration: that is as fast as the transitions that it stands for, or faster.
+    fn pays_once(&self, counted: &CountedLoop) -> bool {
+        // Between several transitions, what a loop keeps in registers would go through memory; where iterations need each other,
+        // none of it was made for many at once.
+        let chains = counted.transitions > 1 && !counted.body.is_independent();
+        // A product by a power that is kept is as fast in a loop as without; others have their powers computed first.
+        match memoized_powers::is_product(&counted.body) {
+            true => memoized_powers::multiplies(self.automaton, &counted.body),
+            false => chains,
+        }
     }
 
     /// Has pointers to the lists that a loop goes through as ports, and gives them as arguments: those that it reads, which

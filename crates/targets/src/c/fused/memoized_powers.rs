@@ -31,6 +31,11 @@ pub(super) fn kept(automaton: &Automaton, object: &Object) -> Option<Memo> {
     memos.into_iter().find(|memo| automaton.objects.contains(&memo.powers))
 }
 
+/// Whether a loop is one of products in GF(2).
+pub(super) fn is_product(body: &Loop) -> bool {
+    distribute_recurrence::PASS.tried(|| distribute_recurrence(body)).is_some()
+}
+
 /// Whether a loop of products has powers that are kept.
 pub(super) fn multiplies(automaton: &Automaton, body: &Loop) -> bool {
     of_product(body).is_some_and(|multiplier| kept(automaton, automaton.object(multiplier)).is_some())

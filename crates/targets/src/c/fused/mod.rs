@@ -334,7 +334,7 @@ struct KernelNames<'a> {
     shares: bool,
 }
 
-/// The local variable of an object of one element.
+/// The local variable, or list, of an object.
 fn local_name(object: &Object) -> String {
     format!("r_{}", object.name)
 }
@@ -367,7 +367,10 @@ impl Names for KernelNames<'_> {
             return element;
         }
         if self.local.contains(&object.name) {
-            return local_name(object);
+            return match object.length {
+                1 => local_name(object),
+                _ => format!("{}[{index}]", local_name(object)),
+            };
         }
         format!("s->{}[{index}]", object.name)
     }

@@ -2,7 +2,7 @@
 //! instructions that work on blocks.
 
 use super::outlined_transitions::{Faster, KernelFunctions};
-use super::{ASKED, Writer};
+use super::{ASKED, Writer, local_name};
 use crate::c::kernel::{self, Needs};
 use headrace_transform::kernel::{Effect, NodeId, Transition};
 use headrace_transform::statements::size;
@@ -57,14 +57,20 @@ impl Writer<'_> {
         name: &str,
         may_select: impl FnOnce() -> bool,
     ) -> Option<Faster> {
-        let Followed { first, body, stored, behind } =
+        let Followed { first, body, stored, handed, behind } =
             Source::of(self.automaton, self.network, transition).followed(effects)?;
         if !may_select() {
             return None;
         }
         let (_, blocks) = self.blocks(&body, name, &[128]).pop()?;
-        let stored: Vec<String> = stored.into_iter().map(|place| self.place(place)).collect();
+        let mut stored: Vec<String> = stored.into_iter().map(|place| self.place(place)).collect();
         let mut call = String::new();
+        let mut names = self.names(Vec::new());
+        if let Some(object) = &handed {
+            stored.push(local_name(object));
+            names.local.push(object.name.clone());
+            let _ = write!(call, "uint8_t {}[{}];\n        ", local_name(object), object.length);
+        }
         if !first.is_empty() {
             call.push_str("{\n");
             self.in_context().pointers(&first, None, 3, &mut call);
@@ -72,7 +78,7 @@ impl Writer<'_> {
             call.push_str("        }\n        ");
         }
         call.push_str(&self.one_iteration(&blocks.function.name, &body, &[], &stored));
-        let rest = kernel::statements(&behind.graph, &behind.objects, &behind.effects, &self.names(Vec::new()), 2);
+        let rest = kernel::statements(&behind.graph, &behind.objects, &behind.effects, &names, 2);
         Some(Faster {
             needs: Needs::of(&blocks.features),
             call,

@@ -63,9 +63,10 @@ impl Writer<'_> {
         let in_parts = self
             .followed(transition, effects, name, || functions.may_select())
             .or_else(|| self.in_stages(transition, effects, name, functions));
-        let mut ways: Vec<Faster> = self.layered(transition, effects, name).into_iter().chain(in_parts).collect();
-        ways.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
-        ways
+        // Processors with what layers need have the instructions for blocks, too.
+        let is_best = |layers: &Faster| in_parts.as_ref().is_none_or(|parts| layers.cycles < parts.cycles);
+        let layers = self.layered(transition, effects, name).filter(is_best);
+        layers.into_iter().chain(in_parts).collect()
     }
 
     /// As a loop of one iteration.

@@ -1,17 +1,17 @@
-//! Code sinking in a process: what several branches assign alike to a wide signal stands once behind them, chosen by a number that
-//! they give instead.
+//! Code sinking in a process: what several branches assign alike to a wide signal stands once behind them, behind a multiplexer whose
+//! select signal they set instead.
 //!
 //! A window of tokens moves on in every action that takes some, by as many as it takes. Synthesis makes a row of multiplexers as
-//! wide as the window of every branch, and does not find out that most have the same inputs; of this it makes the choice once, of
-//! a few bits, and one multiplexer for the different values.
+//! wide as the window of every branch, and does not find out that most have the same inputs; of this it makes the select signal
+//! once, of a few bits, and one multiplexer for the different values.
 
 use headrace_rtl::{Bits, Expr, Module, SignalId, SignalKind, Stmt, index_bits};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bits of assignments that must be saved for a number to pay.
+/// Bits of assignments that must be saved for a select signal to pay.
 const LEAST_SAVED: u32 = 32;
 
-/// Statements that do the same as `block`, for the module that they are of; `name` gives a name for the number of a signal.
+/// Statements that do the same as `block`, for the module that they are of; `name` gives names that nothing else has.
 pub(crate) fn sunk(block: Vec<Stmt>, module: &mut Module, name: &mut dyn FnMut(&str) -> String) -> Vec<Stmt> {
     let mut seen = Seen::default();
     seen.block(&block);
@@ -32,8 +32,9 @@ pub(crate) fn sunk(block: Vec<Stmt>, module: &mut Module, name: &mut dyn FnMut(&
         if saved >= LEAST_SAVED {
             let base = own.name.strip_suffix("_d").unwrap_or(&own.name).to_owned();
             let width = index_bits(lasting.len() as u64 + 1);
-            let number = module.add(name(&format!("{base}_choice")), width, SignalKind::Wire);
-            module.signals[number.index()].about = format!("which value {base} gets behind all choices; 0: none");
+            let number = module.add(name(&format!("{base}_sel")), width, SignalKind::Wire);
+            module.signals[number.index()].about =
+                format!("select signal: which value {base} gets behind all branches; 0: none");
             chosen.insert(
                 signal,
                 Choice { number, width, values: lasting.into_iter().map(|(value, _)| value).collect() },
@@ -58,6 +59,7 @@ pub(crate) fn sunk(block: Vec<Stmt>, module: &mut Module, name: &mut dyn FnMut(&
 
 /// What a signal gets behind a block.
 struct Choice {
+    /// The select signal.
     number: SignalId,
     width: u32,
     /// The values, by their numbers less one.
@@ -108,7 +110,7 @@ impl Seen {
     }
 }
 
-/// A block that gives numbers instead of values.
+/// A block that sets select signals instead of signals.
 fn replaced(block: Vec<Stmt>, chosen: &BTreeMap<SignalId, Choice>) -> Vec<Stmt> {
     let mut out = Vec::with_capacity(block.len());
     for statement in block {
@@ -150,7 +152,7 @@ mod tests {
         let block = vec![Stmt::Case(module.get(choice), arms, Vec::new())];
         let mut name = |base: &str| base.to_owned();
         let out = sunk(block.clone(), &mut module, &mut name);
-        let number = module.find("window_choice").unwrap();
+        let number = module.find("window_sel").unwrap();
         assert_eq!(out.first(), Some(&Stmt::assign(number, Expr::number(2, 0))));
         let arms = vec![
             (Bits::new(2, 1_u32), vec![Stmt::assign(next, moved)]),
@@ -171,7 +173,7 @@ mod tests {
         let twice = |value: &Expr| Stmt::assign(next, value.clone());
         let block = vec![Stmt::assign(other, Expr::number(64, 5)), twice(&moved), twice(&moved), twice(&late)];
         let out = sunk(block, &mut module, &mut |base| base.to_owned());
-        let number = module.find("window_choice").unwrap();
+        let number = module.find("window_sel").unwrap();
         let none = Stmt::assign(number, Expr::number(1, 0));
         assert_eq!(out[out.len() - 3..out.len() - 1], [none, twice(&late)]);
     }

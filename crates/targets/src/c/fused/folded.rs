@@ -2,9 +2,9 @@
 //! project, and in a program of several.
 //!
 //! Parts of networks that were written once and stand in several places have transitions and loops that do the same on other
-//! objects. So such functions do not get the context but `struct NAME_on`, a pointer for each object and window that they
-//! touch, and are called after what they do: `hr_same_` and a number that is computed from their canonical form
-//! ([`headrace_transform::passes::canonical_form`]) and from what this variant prints above them: projects that other variants
+//! objects. So such functions do not get the context but a pointer for each object and window that they touch, transitions as
+//! arguments, loops in `struct NAME_on`, and are called after what they do: `hr_same_` and a number that is computed from their
+//! canonical form ([`headrace_transform::passes::canonical_form`]) and from what this variant prints above them: projects that other variants
 //! wrote may be linked into the same program. Linkers keep one of those of the same name (weak symbols, hidden from whoever links
 //! the whole); where there are none, each file has its own.
 
@@ -86,16 +86,13 @@ impl On {
         objects.chain(inputs.map(|(at, (_, ty))| format!("const {ty} *restrict const in{at}"))).collect()
     }
 
-    /// Its type.
+    /// The type of a structure of pointers to the objects.
     pub(super) fn declared(&self, name: &str) -> String {
         let mut text = format!("/* What functions that do the same work on. */\nstruct {name}_on {{\n");
         for (at, (_, ty)) in self.objects.iter().enumerate() {
             let _ = writeln!(text, "    {ty} *o{at};");
         }
-        for (at, (_, ty)) in self.inputs.iter().enumerate() {
-            let _ = writeln!(text, "    const {ty} *in{at};");
-        }
-        if self.objects.is_empty() && self.inputs.is_empty() {
+        if self.objects.is_empty() {
             text.push_str("    uint8_t none; /* C has no empty structures */\n");
         }
         text + "};\n\n"
@@ -218,8 +215,10 @@ mod tests {
         assert_eq!(on.element(&object("a"), "7"), Some("on1_[7]".to_owned()));
         assert_eq!((on.element(&object("c"), "7"), on.input(0)), (None, None));
         assert_eq!((on.input(3), on.output(4)), (Some("in0".to_owned()), Some("out1".to_owned())));
-        assert!(
-            on.declared("x").contains("struct x_on {\n    uint8_t *o0;\n    uint8_t *o1;\n    const uint8_t *in0;\n}")
+        assert!(on.declared("x").contains("struct x_on {\n    uint8_t *o0;\n    uint8_t *o1;\n}"));
+        assert_eq!(
+            on.parameters(),
+            ["uint8_t *restrict const on0_", "uint8_t *restrict const on1_", "const uint8_t *restrict const in0"]
         );
     }
 }

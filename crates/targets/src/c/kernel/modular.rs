@@ -29,7 +29,7 @@ use std::fmt::Write as _;
 const NARROW_LIMB: u32 = 26;
 
 /// Bytes that are kept of a multiplier from call to call: three registers with a power in each lane, and three with the last
-/// one squared.
+/// one squared. Four lanes need less of it.
 pub const POWERS_BYTES: usize = 6 * 64;
 
 /// How powers are kept: what is declared for them, and what [`Memo::known`] holds when they are there: how many lanes have one.

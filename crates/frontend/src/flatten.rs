@@ -9,6 +9,7 @@ use crate::types::Elem;
 use headrace_ir as ir;
 use headrace_ir::{Connection, Endpoint, InstanceId, Network};
 use headrace_source::{Diagnostic, Span};
+use headrace_syntax::ast;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -88,7 +89,7 @@ pub(crate) fn flatten(
                 to_run,
                 failed: false,
             };
-            flattener.add(network, None, &mut Vec::new());
+            flattener.add(network, None, &mut Vec::new(), None);
             flattener.finish(name, network, actors)
         }
     }
@@ -153,14 +154,27 @@ fn single(name: &str, node: &ActorNode, mut actors: Vec<ir::Actor>) -> Option<Ne
         inputs: actor.inputs.clone(),
         outputs: actor.outputs.clone(),
         actors: vec![actor],
-        instances: vec![ir::Instance { name: base.clone(), path: vec![base], actor: ir::ActorId(0), span }],
+        instances: vec![ir::Instance {
+            name: base.clone(),
+            path: vec![base],
+            actor: ir::ActorId(0),
+            alternative: None,
+            span,
+        }],
         connections,
         span,
     })
 }
 
 impl Flattener<'_> {
-    fn add(&mut self, node: &Rc<NetworkNode>, parent: Option<(usize, usize)>, path: &mut Vec<String>) -> usize {
+    /// Adds what is in a network; `alternative` is what an enclosing instance belongs to.
+    fn add(
+        &mut self,
+        node: &Rc<NetworkNode>,
+        parent: Option<(usize, usize)>,
+        path: &mut Vec<String>,
+        alternative: Option<&ir::Alternative>,
+    ) -> usize {
         let id = self.occurrences.len();
         self.occurrences.push(Occurrence { node: node.clone(), parent, children: Vec::new() });
         let mut children = Vec::with_capacity(node.children.len());
@@ -168,6 +182,9 @@ impl Flattener<'_> {
             if self.instances.len() + self.occurrences.len() > MAX_FLAT {
                 break;
             }
+            // The outermost that says so decides.
+            let own = if alternative.is_some() { None } else { self.alternative(&child.attributes, path) };
+            let alternative = alternative.or(own.as_ref());
             path.push(child.name.clone());
             match &child.node {
                 Node::Unknown => {
@@ -175,7 +192,7 @@ impl Flattener<'_> {
                     children.push(Place::Unknown);
                 }
                 Node::Network(inner) => {
-                    let inner = self.add(inner, Some((id, at)), path);
+                    let inner = self.add(inner, Some((id, at)), path, alternative);
                     children.push(Place::Network(inner));
                 }
                 Node::Actor(actor) => {
@@ -185,7 +202,8 @@ impl Flattener<'_> {
                     let index = actor.index.unwrap_or(ir::ActorId(0));
                     let name = self.unique(path.join("_"));
                     let path = path.clone();
-                    self.instances.push(ir::Instance { name, path, actor: index, span: child.span });
+                    let alternative = alternative.cloned();
+                    self.instances.push(ir::Instance { name, path, actor: index, alternative, span: child.span });
                     self.nodes.push((id, at, actor.clone()));
                     children.push(Place::Actor(instance));
                 }
@@ -201,6 +219,25 @@ impl Flattener<'_> {
         }
         self.occurrences[id].children = children;
         id
+    }
+
+    /// What an instance says of itself: `string alternative = "encrypt";`.
+    fn alternative(&mut self, attributes: &[ast::Attribute], path: &[String]) -> Option<ir::Alternative> {
+        let attribute = attributes.iter().find(|attribute| attribute.name.text == "alternative")?;
+        match &attribute.value {
+            ast::AttributeValue::String(name) if !name.is_empty() => {
+                Some(ir::Alternative { family: path.join("."), name: name.to_string() })
+            }
+            _ => {
+                self.failed = true;
+                self.session.report(
+                    Diagnostic::error("alternative", "an alternative has a name")
+                        .at(attribute.span, "not a text")
+                        .help("write `string alternative = \"encrypt\";`"),
+                );
+                None
+            }
+        }
     }
 
     /// Different paths can give the same name: `a_b` in `c`, and `b` in `a` in `c`.

@@ -39,11 +39,13 @@
 //! | `defaults` | values of signals where nobody looks at them |
 //! | `fifo`, `link`, `sizes` | connections: FIFOs, those between bursts of different sizes, and how much they must hold |
 //! | `feedback` | which connections have no latency |
+//! | `alternatives` | parts of a network that exclude each other, and what they share |
 //! | `datapath`, `regions` | networks as datapaths; inner networks that become some |
 //! | `network` | instances, forks, conversions: the top module |
 
 mod action;
 mod actor;
+mod alternatives;
 mod call;
 mod code;
 mod datapath;

@@ -1,12 +1,13 @@
 //! The top module: instances of actors, a FIFO for each connection, forks where a port has several readers.
 
 use crate::actor::{Lanes, MAX_WINDOW_BITS, Wiring, port_names, signal_names};
+use crate::alternatives::{self, Turn, Turns};
 use crate::datapath::Unit;
 use crate::link::Link;
 use crate::{Options, actor, feedback, fifo, sizes};
 use headrace_ir::{Endpoint, InstanceId, IntType, Network, Port, Scalar};
 use headrace_program::names::{Names, identifier};
-use headrace_rtl::{Connection, Design, Expr, Instance, Module, SignalId, SignalKind, index_bits};
+use headrace_rtl::{Bits, Connection, Design, Expr, Instance, Module, SignalId, SignalKind, index_bits};
 use headrace_source::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,17 @@ pub(crate) fn lower(
     let mut design = Design::default();
     let mut module_names = ModuleNames::default();
     let top_name = module_names.fresh(network.name.rsplit('.').next().unwrap_or(&network.name));
+    let capacities = sizes::capacities(network, options);
+    let at_once: Vec<u64> = network
+        .connections
+        .iter()
+        .zip(beats(network))
+        .map(|(connection, beat)| {
+            u64::from(network.target_port(connection).ty.width().max(1)) * u64::from(beat.made().most())
+        })
+        .collect();
+    let shared = alternatives::shared(network, |actor| units.contains_key(&actor), &at_once);
+    let network = &shared.network;
     // One module for all instances of an actor that are connected alike.
     let beats = beats(network);
     let direct = feedback::direct(network, |actor| units.contains_key(&actor));
@@ -74,13 +86,14 @@ pub(crate) fn lower(
     if !diagnostics.is_empty() {
         return Err(diagnostics);
     }
-    let capacities = sizes::capacities(network, options);
     let joints: Vec<Joint> = network
         .connections
         .iter()
         .zip(beats.iter().zip(&direct))
-        .zip(&capacities)
-        .map(|((connection, (beat, is_direct)), &tokens)| Joint::of(network, connection, beat, tokens, *is_direct))
+        .zip(&shared.origins)
+        .map(|((connection, (beat, is_direct)), &origin)| {
+            Joint::of(network, connection, beat, capacities[origin], *is_direct)
+        })
         .collect();
     for joint in &joints {
         if design.module(&joint.name()).is_none() {
@@ -92,10 +105,12 @@ pub(crate) fn lower(
         units,
         beats: &beats,
         joints: &joints,
+        turns: &shared.turns,
+        whose: Vec::new(),
         m: Module::new(top_name),
         names: Names::of(&headrace_program::language::VERILOG),
     };
-    design.modules.push(top.build(&actors));
+    design.modules.push(top.build(&actors, &shared.parts));
     for module in &mut design.modules {
         headrace_rtl::drop_unread(module);
     }
@@ -218,16 +233,43 @@ impl Beat {
 fn beats(network: &Network) -> Vec<Beat> {
     let fixed = lanes(network);
     let mut beats: Vec<Beat> = fixed.iter().map(|&lanes| Beat::Fixed(lanes)).collect();
-    let mut readers: BTreeMap<Endpoint, Vec<usize>> = BTreeMap::new();
-    for (at, connection) in network.connections.iter().enumerate() {
-        readers.entry(connection.source).or_default().push(at);
+    let mut readers: BTreeMap<Endpoint, BTreeMap<Endpoint, Vec<usize>>> = BTreeMap::new();
+    for (connection, at) in together(network).into_iter().zip(0..).zip(&network.connections) {
+        readers.entry(connection.0).or_default().entry(at.source).or_default().push(connection.1);
     }
-    for (source, readers) in readers {
-        if let Some(elastic) = elastic(network, source, &readers, fixed[readers[0]]) {
-            readers.into_iter().zip(elastic).for_each(|(at, beat)| beats[at] = beat);
+    for sources in readers.into_values() {
+        let of = |least: u32| -> Option<Vec<(&Vec<usize>, Vec<Beat>)>> {
+            let all = sources.iter().map(|(source, at)| Some((at, elastic(network, *source, at, least)?)));
+            all.collect()
+        };
+        // Where one of several sources has bursts, the others are taken for some, too.
+        let any = sources.iter().any(|(source, at)| elastic(network, *source, at, fixed[at[0]]).is_some());
+        for (at, elastic) in any.then(|| of(0)).flatten().into_iter().flatten() {
+            at.iter().zip(elastic).for_each(|(&at, beat)| beats[at] = beat);
         }
     }
     beats
+}
+
+/// For each connection a source that stands for its own and all that move as many tokens at once: those that lead to the same port
+/// of a shared instance.
+fn together(network: &Network) -> Vec<Endpoint> {
+    let mut of: BTreeMap<Endpoint, Endpoint> = BTreeMap::new();
+    let mut at_port: BTreeMap<Endpoint, Endpoint> = BTreeMap::new();
+    let find = |of: &BTreeMap<Endpoint, Endpoint>, mut end: Endpoint| {
+        while let Some(&next) = of.get(&end) {
+            end = next;
+        }
+        end
+    };
+    for connection in &network.connections {
+        let first = *at_port.entry(connection.target).or_insert(connection.source);
+        let (a, b) = (find(&of, first), find(&of, connection.source));
+        if a != b {
+            of.insert(b, a);
+        }
+    }
+    network.connections.iter().map(|connection| find(&of, connection.source)).collect()
 }
 
 /// Beats of the connections of a source as bursts come; `fixed` tokens could always move at once.
@@ -258,8 +300,9 @@ fn elastic(network: &Network, source: Endpoint, readers: &[usize], fixed: u32) -
 fn lanes(network: &Network) -> Vec<u32> {
     let mut of: BTreeMap<Endpoint, u64> = BTreeMap::new();
     let mut widest: BTreeMap<Endpoint, u64> = BTreeMap::new();
-    for connection in &network.connections {
-        let common = of.entry(connection.source).or_insert(0);
+    let together = together(network);
+    for (connection, source) in network.connections.iter().zip(&together) {
+        let common = of.entry(*source).or_insert(0);
         let (Endpoint::Instance(from, out), Endpoint::Instance(to, port)) = (connection.source, connection.target)
         else {
             *common = 1;
@@ -274,12 +317,12 @@ fn lanes(network: &Network) -> Vec<u32> {
             continue;
         }
         *common = made.chain(taken).fold(*common, greatest_common_divisor);
-        let all = widest.entry(connection.source).or_insert(1);
+        let all = widest.entry(*source).or_insert(1);
         *all = (*all).max(u64::from(width));
     }
-    let all = network.connections.iter().map(|connection| {
-        let common = of.get(&connection.source).copied().unwrap_or(1).max(1);
-        let width = widest.get(&connection.source).copied().unwrap_or(1);
+    let all = together.iter().map(|source| {
+        let common = of.get(source).copied().unwrap_or(1).max(1);
+        let width = widest.get(source).copied().unwrap_or(1);
         // The largest divisor that is not too wide.
         let fits = |lanes: &u64| common.is_multiple_of(*lanes) && lanes * width <= MAX_BEAT_BITS;
         (1..=common.min(MAX_BEAT_BITS)).rev().find(fits).unwrap_or(1) as u32
@@ -325,8 +368,12 @@ struct Top<'a> {
     units: &'a BTreeMap<usize, Unit>,
     /// For each connection what moves at once,
     beats: &'a [Beat],
-    /// and what stands between its ends.
+    /// what stands between its ends,
     joints: &'a [Joint],
+    /// and when tokens move there, where instances are shared.
+    turns: &'a [Turns],
+    /// For each family of alternatives how many parts it has, and the register that says whose turn it is.
+    whose: Vec<(usize, SignalId)>,
     m: Module,
     names: Names,
 }
@@ -365,9 +412,10 @@ impl Top<'_> {
         (stream, connections.map(|(port, signal)| Connection { port, signal }).collect())
     }
 
-    fn build(mut self, actors: &[String]) -> Module {
+    fn build(mut self, actors: &[String], parts: &[usize]) -> Module {
         let network = self.network;
         self.m.about.push(format!("The network {}.", network.name));
+        let next: Vec<SignalId> = parts.iter().map(|&parts| self.add_turn(parts)).collect();
         // The boundary.
         let mut outside: [Vec<Stream>; 2] = [Vec::new(), Vec::new()];
         for (side, ports) in [&network.inputs, &network.outputs].into_iter().enumerate() {
@@ -408,11 +456,50 @@ impl Top<'_> {
             self.m.instances.push(Instance { name, module: actors[at].clone(), connections });
             inside.push(streams);
         }
-        self.connect(&outside, &inside);
+        self.connect(&outside, &inside, &next);
         self.m
     }
 
-    fn connect(&mut self, outside: &[Vec<Stream>; 2], inside: &[[Vec<Stream>; 2]]) {
+    /// The register that says whose turn it is, of so many parts; what it becomes.
+    fn add_turn(&mut self, parts: usize) -> SignalId {
+        let name = self.names.fresh("turn");
+        let (turn, next) = self.m.add_register(&name, Bits::zero(index_bits(parts as u64)));
+        self.whose.push((parts, turn));
+        next
+    }
+
+    fn is_turn(&self, turn: Turn) -> Expr {
+        self.m.get(self.whose[turn.family].1).is(turn.part as u64)
+    }
+
+    /// A value in a turn, else 0.
+    fn in_turn(&self, turn: Option<Turn>, value: SignalId) -> Expr {
+        let width = self.m.signal(value).width;
+        let value = self.m.get(value);
+        turn.map_or(value.clone(), |turn| Expr::select(self.is_turn(turn), value, Expr::number(width, 0)))
+    }
+
+    /// The streams of connections that lead to one port of a shared instance, each in its turn.
+    fn choose(&mut self, sides: &[(Turn, Stream)], to: Stream) {
+        let Some((first, _)) = sides.first() else { return };
+        let is_whole = sides.len() == self.whose[first.family].0;
+        let chosen = |signal: fn(&Stream) -> SignalId, is_whole: bool| {
+            let value = |(_, stream): &(Turn, Stream)| self.m.get(signal(stream));
+            let none = Expr::number(self.m.signal(signal(&to)).width, 0);
+            let (last, rest) = if is_whole { (value(&sides[0]), &sides[1..]) } else { (none, sides) };
+            rest.iter().fold(last, |otherwise, side| Expr::select(self.is_turn(side.0), value(side), otherwise))
+        };
+        // Nobody looks at data without valid.
+        let (data, valid) = (chosen(|stream| stream.data, true), chosen(|stream| stream.valid, is_whole));
+        self.m.assign(to.data, data);
+        self.m.assign(to.valid, valid);
+        for (turn, stream) in sides {
+            let ready = self.in_turn(Some(*turn), to.ready);
+            self.m.assign(stream.ready, ready);
+        }
+    }
+
+    fn connect(&mut self, outside: &[Vec<Stream>; 2], inside: &[[Vec<Stream>; 2]], next_turns: &[SignalId]) {
         let network = self.network;
         let stream_at = |end: Endpoint, is_source: bool| match end {
             Endpoint::Boundary(port) => outside[usize::from(!is_source)][port],
@@ -420,9 +507,31 @@ impl Top<'_> {
         };
         // What stands between, and its ends.
         let mut pushes = Vec::new();
+        let mut sides: BTreeMap<Endpoint, Vec<(Turn, Stream)>> = BTreeMap::new();
         for (at, connection) in network.connections.iter().enumerate() {
-            let pop = stream_at(connection.target, false);
+            let to = stream_at(connection.target, false);
+            let pop = match self.turns[at].leaves {
+                Some(turn) => {
+                    let pop = self.side(connection, to);
+                    sides.entry(connection.target).or_default().push((turn, pop));
+                    pop
+                }
+                None => to,
+            };
             pushes.push(self.join(at, connection, pop));
+        }
+        for (target, sides) in sides {
+            self.choose(&sides, stream_at(target, false));
+        }
+        for (family, &next) in next_turns.iter().enumerate() {
+            let (_, register) = self.whose[family];
+            let mut turn = self.m.get(register);
+            let bits = self.m.signal(register).width;
+            for (push, turns) in pushes.iter().zip(self.turns) {
+                let Some(begins) = turns.begins.filter(|begins| begins.family == family) else { continue };
+                turn = Expr::select(self.m.get(push.valid), Expr::number(bits, begins.part as u64), turn);
+            }
+            self.m.assign(next, turn);
         }
         let instances = network.instances.iter().enumerate();
         let inner = instances.flat_map(|(at, instance)| {
@@ -438,10 +547,14 @@ impl Top<'_> {
             for &reader in &readers {
                 let connection = &network.connections[reader];
                 let push = pushes[reader];
-                // A token goes to all of its readers in one cycle.
-                let mut valid = self.m.get(from.valid);
+                let turn = self.turns[reader].enters;
+                // A token goes to all of its readers in one cycle: those of its turn.
+                let mut valid = self.in_turn(turn, from.valid);
                 for &other in readers.iter().filter(|&&other| other != reader) {
-                    valid = valid.and(self.m.get(pushes[other].ready));
+                    match self.turns[other].enters {
+                        Some(of_other) if turn.is_some_and(|turn| turn != of_other) => {}
+                        of_other => valid = valid.and(self.accepts(pushes[other], of_other)),
+                    }
                 }
                 self.m.assign(push.valid, valid);
                 let all = self.m.get(from.data);
@@ -469,11 +582,31 @@ impl Top<'_> {
                     let value = from.count.map_or(Expr::number(bits, all), |count| self.m.get(count));
                     self.m.assign(count, value);
                 }
-                ready = ready.and(self.m.get(push.ready));
+                ready = ready.and(self.accepts(push, turn));
             }
             self.m.assign(from.ready, ready);
         }
         self.open_ends(outside, inside);
+    }
+
+    /// Whether there is room in a connection, or it has not its turn.
+    fn accepts(&self, push: Stream, turn: Option<Turn>) -> Expr {
+        let ready = self.m.get(push.ready);
+        turn.map_or(ready.clone(), |turn| self.is_turn(turn).inverted().or(ready))
+    }
+
+    /// A stream like that at a port of a shared instance, for one connection of several that lead there.
+    fn side(&mut self, connection: &headrace_ir::Connection, to: Stream) -> Stream {
+        let (source, target) = self.network.describe(connection);
+        let like = format!("{}_from_{}", identifier(&target), identifier(&source));
+        let width = |m: &Module, signal: SignalId| m.signal(signal).width;
+        let [data, valid, ready] = [to.data, to.valid, to.ready].map(|signal| width(&self.m, signal));
+        Stream {
+            data: self.wire(&format!("{like}_data"), data),
+            valid: self.wire(&format!("{like}_valid"), valid),
+            ready: self.wire(&format!("{like}_ready"), ready),
+            count: None,
+        }
     }
 
     /// The module of a connection, in front of a stream; the stream that leads to it.

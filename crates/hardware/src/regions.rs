@@ -8,14 +8,16 @@ use crate::datapath::Unit;
 use crate::{Options, datapath};
 use headrace_ir::{
     Action, ActionId, Actor, ActorId, Connection, Endpoint, Expr, ExprKind, Guard, Instance, InstanceId, Lines,
-    LocalId, Network, Output, OutputValue, Pattern, Port, Schedule, State, StateId, Test,
+    LocalId, Network, Output, OutputValue, Pattern, Port, Scalar, Schedule, State, StateId, Test,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The network with regions as actors, and the datapath of each of these, by its position.
 pub(crate) fn found(network: &Network, options: &Options) -> (Network, BTreeMap<usize, Unit>) {
     let mut network = network.clone();
-    let mut units = BTreeMap::new();
+    let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
+    // What inner networks were whose stand-ins these are.
+    let mut known: Vec<(Region, ActorId)> = Vec::new();
     let mut tried: BTreeSet<Vec<String>> = BTreeSet::new();
     let deepest = network.instances.iter().map(|instance| instance.path.len()).max().unwrap_or(0);
     for depth in 1..deepest {
@@ -38,12 +40,20 @@ pub(crate) fn found(network: &Network, options: &Options) -> (Network, BTreeMap<
                 continue;
             }
             let cut = Cut::of(&network, &prefix, &inside);
-            if let Ok(unit) = datapath::Unit::of(&cut.inner, options, is_fed_back(&network, &inside)) {
+            let region = Region::of(&cut, is_fed_back(&network, &inside));
+            if let Some((_, actor)) = known.iter().find(|(other, _)| *other == region) {
+                network = cut.replaced(&network, *actor);
+                continue;
+            }
+            if let Ok(unit) = datapath::Unit::of(&cut.inner, options, region.is_fed_back) {
                 if is_slow(&network, &prefix, &unit, options) {
                     continue;
                 }
-                network = cut.replaced(&network, &unit);
-                units.insert(network.actors.len() - 1, unit);
+                let actor = ActorId(network.actors.len() as u32);
+                network.actors.push(cut.stand_in(&unit, network.instances[inside[0]].span));
+                network = cut.replaced(&network, actor);
+                units.insert(actor.index(), unit);
+                known.push((region, actor));
             }
         }
     }
@@ -94,6 +104,32 @@ fn is_fed_back(network: &Network, inside: &[usize]) -> bool {
         }
     }
     is_outside
+}
+
+/// What a datapath of an inner network depends on, whatever it is called and wherever it stands.
+#[derive(PartialEq)]
+struct Region {
+    inputs: Vec<(String, Scalar)>,
+    outputs: Vec<(String, Scalar)>,
+    /// The actor of each instance, and its names within.
+    instances: Vec<(ActorId, Vec<String>)>,
+    connections: Vec<(Endpoint, Endpoint, Vec<Scalar>, Option<u32>)>,
+    is_fed_back: bool,
+}
+
+impl Region {
+    fn of(cut: &Cut, is_fed_back: bool) -> Self {
+        let ports = |ports: &[Port]| ports.iter().map(|port| (port.name.clone(), port.ty)).collect();
+        let instances = cut.inner.instances.iter();
+        let connections = cut.inner.connections.iter();
+        Self {
+            inputs: ports(&cut.inner.inputs),
+            outputs: ports(&cut.inner.outputs),
+            instances: instances.map(|one| (one.actor, one.path[cut.path.len()..].to_vec())).collect(),
+            connections: connections.map(|one| (one.source, one.target, one.via.clone(), one.fifo_tokens)).collect(),
+            is_fed_back,
+        }
+    }
 }
 
 /// An inner network cut out of another.
@@ -162,16 +198,17 @@ impl Cut {
         Self { inner, inside: inside.to_vec(), sources, givers, path: path.to_vec() }
     }
 
-    /// The network around with an actor in the place of the inner one.
-    fn replaced(&self, network: &Network, unit: &Unit) -> Network {
+    /// The network around with an actor of it in the place of the inner one.
+    fn replaced(&self, network: &Network, actor: ActorId) -> Network {
         let mut new = network.clone();
-        let span = network.instances[self.inside[0]].span;
-        new.actors.push(self.stand_in(unit, span));
+        let first = &network.instances[self.inside[0]];
+        let span = first.span;
+        let is_common = |&at: &usize| network.instances[at].alternative == first.alternative;
+        let alternative = first.alternative.clone().filter(|_| self.inside.iter().all(is_common));
         // Behind all others, so that those keep their order.
         let kept: Vec<usize> = (0..network.instances.len()).filter(|at| !self.inside.contains(at)).collect();
         new.instances = kept.iter().map(|&at| network.instances[at].clone()).collect();
-        let actor = ActorId(new.actors.len() as u32 - 1);
-        new.instances.push(Instance { name: self.path.join("_"), path: self.path.clone(), actor, span });
+        new.instances.push(Instance { name: self.path.join("_"), path: self.path.clone(), actor, alternative, span });
         let own = InstanceId(kept.len() as u32);
         let moved = |end: Endpoint| match end {
             Endpoint::Instance(at, port) => match kept.iter().position(|&old| old == at.index()) {

@@ -273,3 +273,99 @@ fn no_actor_has_the_name_of_a_fifo_or_of_a_package() {
         assert_eq!(run(&design, &[("In", 8, &[1, 2, 3])], 3).0, [2, 3, 4]);
     }
 }
+
+/// Messages of a side, a key and a value. The value is added to the key, and 1 or 100 to that, by what the sides have; what is on one side
+/// waits for the other one.
+fn two_sides(alternatives: bool) -> Network {
+    let part =
+        |name: &str| if alternatives { format!(" {{ string alternative = \"{name}\"; }}") } else { String::new() };
+    let top = format!(
+        "network Top() uint(size=8) In ==> uint(size=8) Out :
+         entities
+             router = Router();
+             left = Side(MORE = 1){};
+             right = Side(MORE = 100){};
+             join = Join();
+         structure
+             In --> router.In;
+             router.Left --> left.In;
+             router.Right --> right.In;
+             router.Order --> join.Order;
+             left.Out --> join.Left;
+             right.Out --> join.Right;
+             join.Out --> Out;
+             join.Done --> router.Done;
+         end",
+        part("left"),
+        part("right")
+    );
+    network(&[
+        ("Top", &top),
+        (
+            "Side",
+            "network Side(int MORE = 0) uint(size=8) In ==> uint(size=8) Out :
+             entities
+                 work = Work();
+                 add = Add(MORE = MORE);
+             structure
+                 In --> work.In;
+                 work.Out --> add.In;
+                 add.Out --> Out;
+             end",
+        ),
+        (
+            "Router",
+            "actor Router() uint(size=8) In, bool Done ==> uint(size=8) Left, uint(size=8) Right, bool Order:
+                 bool is_right;
+                 uint(size=3) open;
+                 left: action In:[side, key, x] ==> Left:[key, x], Order:[false]
+                 guard side = 0, if is_right then open = 0 else open < 7 end
+                 do is_right := false; open := open + 1; end
+                 right: action In:[side, key, x] ==> Right:[key, x], Order:[true]
+                 guard side != 0, if is_right then open < 7 else open = 0 end
+                 do is_right := true; open := open + 1; end
+                 done: action Done:[_d] ==> guard open > 0 do open := open - 1; end
+                 priority done > left; done > right; end
+             end",
+        ),
+        (
+            "Work",
+            "actor Work() uint(size=8) In ==> uint(size=8) Out:
+                 List(type:uint(size=8), size=4) held;
+                 start: action In:[key] ==> do foreach int i in 0 .. 3 do held[i] := key; end end
+                 value: action In:[x] ==> Out:[held[1] + x] end
+                 schedule fsm idle : idle (start) --> held_it; held_it (value) --> idle; end
+             end",
+        ),
+        (
+            "Add",
+            "actor Add(int MORE = 0) uint(size=8) In ==> uint(size=8) Out: action In:[x] ==> Out:[x + MORE] end end",
+        ),
+        (
+            "Join",
+            "actor Join() bool Order, uint(size=8) Left, uint(size=8) Right ==> uint(size=8) Out, bool Done:
+                 bool is_right;
+                 order: action Order:[o] ==> do is_right := o; end
+                 left: action Left:[x] ==> Out:[x], Done:[true] guard not is_right end
+                 right: action Right:[x] ==> Out:[x], Done:[true] guard is_right end
+                 schedule fsm idle : idle (order) --> there; there (left) --> idle; there (right) --> idle; end
+             end",
+        ),
+    ])
+}
+
+#[test]
+fn alternatives_have_once_what_both_need() {
+    let sides = [0u64, 0, 1, 0, 1, 1, 1, 0, 0, 1];
+    let tokens: Vec<u64> = sides.iter().zip(1..).flat_map(|(&side, n)| [side, 7 * n, 3 * n]).collect();
+    let wanted: Vec<u64> =
+        sides.iter().zip(1..).map(|(&side, n)| (10 * n + if side == 0 { 1 } else { 100 }) & 0xff).collect();
+    for (alternatives, n_work) in [(false, 2), (true, 1)] {
+        let design = design(&two_sides(alternatives));
+        let top = design.modules.last().expect("is there");
+        let count = |module: &str| top.instances.iter().filter(|instance| instance.module == module).count();
+        assert_eq!(count("Work"), n_work, "what holds a list stands once");
+        assert_eq!(count("Add") + count("Add_2"), 2, "what differs stands twice");
+        assert_eq!(run(&design, &[("In", 8, &tokens)], wanted.len()).0, wanted);
+    }
+}

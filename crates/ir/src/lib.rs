@@ -36,6 +36,6 @@ pub use expr::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Place, PrintOperan
 pub use int::{ArithmeticError, Int, MAX_SHIFT};
 pub use lines::Lines;
 pub use mapping::Mapping;
-pub use network::{ActorId, Connection, DEFAULT_FIFO_TOKENS, Endpoint, Instance, InstanceId, Network};
+pub use network::{ActorId, Alternative, Connection, DEFAULT_FIFO_TOKENS, Endpoint, Instance, InstanceId, Network};
 pub use stmt::{PrintPiece, Stmt, StmtKind};
 pub use types::{IntType, MAX_LIST_ELEMENTS, MAX_REPEAT, MAX_WIDTH, RealType, Scalar, Type, Value};

@@ -3,6 +3,7 @@
 use crate::actor::index;
 use crate::{Actor, Port, Scalar};
 use headrace_source::Span;
+use std::fmt;
 
 index!(
     /// Position in [`Network::actors`].
@@ -41,8 +42,28 @@ pub struct Instance {
     pub path: Vec<String>,
     /// Its actor.
     pub actor: ActorId,
+    /// The part of the network that it belongs to, where only one of several works at a time.
+    pub alternative: Option<Alternative>,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// One of several parts of a network that exclude each other: what gives tokens to one of them waits until the others have put out
+/// all that comes of theirs. The source says so of instances in a network: `{ string alternative = "encrypt"; }`. Nothing follows
+/// for what a network does; hardware may have once what several of them need.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Alternative {
+    /// The network whose parts they are: names of the enclosing instances, joined by `.`; empty for the outermost.
+    pub family: String,
+    /// Which of its parts.
+    pub name: String,
+}
+
+impl fmt::Display for Alternative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Alternative { family, name } = self;
+        if family.is_empty() { write!(f, "{name}") } else { write!(f, "{family}.{name}") }
+    }
 }
 
 /// One end of a connection. Ports are positions in the port lists of the network or of the instance's actor.

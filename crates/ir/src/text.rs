@@ -16,7 +16,8 @@ pub fn network(network: &Network) -> String {
     line(&mut out, 0, format!("network {} {} ==> {}", network.name, ports(&network.inputs), ports(&network.outputs)));
     for instance in &network.instances {
         let class = network.actors.get(instance.actor.index()).map_or("?", |actor| &actor.class);
-        line(&mut out, 1, format!("instance {} = #{} {class}", instance.name, instance.actor.0));
+        let part = instance.alternative.as_ref().map_or(String::new(), |one| format!(" alternative {one}"));
+        line(&mut out, 1, format!("instance {} = #{} {class}{part}", instance.name, instance.actor.0));
     }
     for connection in &network.connections {
         let (source, target) = network.describe(connection);

@@ -6,6 +6,7 @@ pub type Slug = &'static str;
 
 /// Every slug with a line that says when it is reported. Sorted.
 pub const SLUGS: &[(Slug, &str)] = &[
+    ("alternative", "the name of one of several parts of a network that exclude each other is not a text"),
     ("ambiguous-transition", "one action has two transitions from one state"),
     ("argument-kind", "an entity was given where a value is needed, or a value where an entity is needed"),
     ("assign-to-constant", "something that cannot change is assigned to"),

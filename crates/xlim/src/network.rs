@@ -207,6 +207,7 @@ impl XlimNetwork {
             path: vec![name.clone()],
             name,
             actor: ActorId(actor as u32),
+            alternative: None,
             span,
         };
         let instances = instances.into_iter().map(of).collect();

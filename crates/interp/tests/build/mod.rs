@@ -127,7 +127,7 @@ pub fn at(instance: u32, port: usize) -> Endpoint {
 }
 
 pub fn instance(name: &str, actor: u32) -> Instance {
-    Instance { name: name.into(), path: vec![name.into()], actor: ActorId(actor), span: span() }
+    Instance { name: name.into(), path: vec![name.into()], actor: ActorId(actor), alternative: None, span: span() }
 }
 
 /// A network of one instance whose ports are those of the network.

@@ -84,7 +84,13 @@ fn with_converters(network: &Network) -> Network {
             }
             let id = InstanceId(network.instances.len() as u32);
             let path = vec![name.clone()];
-            network.instances.push(Instance { name, path, actor: ActorId(actor as u32), span: connection.span });
+            network.instances.push(Instance {
+                name,
+                path,
+                actor: ActorId(actor as u32),
+                alternative: None,
+                span: connection.span,
+            });
             let target = Endpoint::Instance(id, 0);
             connections.push(Connection { source, target, via: Vec::new(), ..connection.clone() });
             source = target;

@@ -9,15 +9,16 @@
 
 use crate::network::greatest_common_divisor;
 use headrace_rtl::{Bits, CompareOp, Expr, Memory, MemoryRead, MemoryWrite, Module, SignalId, SignalKind, index_bits};
+use std::collections::BTreeSet;
 
 /// A link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     /// Bits of a token.
     pub(crate) width: u32,
-    /// Tokens of a beat, at most,
-    pub(crate) beat: u32,
-    /// and numbers of tokens that are taken at once, ascending, none of them 0.
+    /// Numbers of tokens that come at once, ascending, none of them 0,
+    pub(crate) made: Vec<u64>,
+    /// and of those that are taken at once.
     pub(crate) taken: Vec<u64>,
     /// Beats that wait for the window, at most: a power of two, at least two.
     pub(crate) depth: u64,
@@ -29,6 +30,11 @@ pub(crate) struct Link {
 const MOST_CHOICES: u32 = 4;
 
 impl Link {
+    /// Tokens of a beat, at most.
+    pub(crate) fn beat(&self) -> u32 {
+        self.made.last().map_or(1, |&most| most as u32)
+    }
+
     /// Tokens that its window shows.
     pub(crate) fn shown(&self) -> u32 {
         self.taken.last().map_or(1, |&most| most as u32)
@@ -36,9 +42,10 @@ impl Link {
 
     /// The name of its module.
     pub(crate) fn name(&self) -> String {
-        let taken = self.taken.iter().map(u64::to_string).collect::<Vec<_>>().join("_");
+        let [made, taken] =
+            [&self.made, &self.taken].map(|all| all.iter().map(u64::to_string).collect::<Vec<_>>().join("_"));
         let kind = if self.is_direct { "direct_link" } else { "link" };
-        format!("headrace_{kind}_{}x{}to{taken}x{}", self.width, self.beat, self.depth)
+        format!("headrace_{kind}_{}x{made}to{taken}x{}", self.width, self.depth)
     }
 
     /// Its module. Beats come in as `data_i`, `count_i`, `valid_i`, `ready_o`; `data_o` and `there_o` are the next tokens and how many of
@@ -48,20 +55,49 @@ impl Link {
         let (when, latency) = if self.is_direct { ("this", 0) } else { ("the next", 1) };
         m.about.push(format!(
             "Takes up to {} tokens of {} bits at once and gives up to {}, in {when} cycle: latency {latency}, initiation interval 1.",
-            self.beat,
+            self.beat(),
             self.width,
             self.shown()
         ));
-        let beat = self.add_queue(&mut m);
-        self.add_window(&mut m, &beat);
+        let (whole, unit) = self.in_units();
+        let beat = whole.add_queue(&mut m, unit);
+        whole.add_window(&mut m, &beat, unit);
         m
+    }
+
+    /// The same link for parts of which all bursts are multiples, and how many bits of numbers of tokens these leave out: counters are
+    /// smaller then, and tokens move in fewer ways.
+    fn in_units(&self) -> (Link, u32) {
+        let common =
+            self.made.iter().chain(&self.taken).fold(0, |common, &n| greatest_common_divisor(common, n)).max(1);
+        let unit = common.trailing_zeros();
+        let less = |all: &[u64]| all.iter().map(|n| n >> unit).collect();
+        (Link { width: self.width << unit, made: less(&self.made), taken: less(&self.taken), ..self.clone() }, unit)
+    }
+
+    /// Whether a beat may find the window with so many tokens that it goes there token by token: not where all that can be there is a
+    /// place of a whole beat, or so much that beats wait.
+    fn has_singles(&self) -> bool {
+        let starts: BTreeSet<u32> = self.starts().collect();
+        let (mut seen, mut next) = (BTreeSet::from([0]), vec![0]);
+        while let Some(fill) = next.pop() {
+            let come = self.made.iter().filter(|_| starts.contains(&fill)).map(|&n| fill + n as u32);
+            let taken = self.taken.iter().map(|&n| n as u32).filter(|n| *n <= fill).map(|n| fill - n);
+            for other in come.chain(taken) {
+                if seen.insert(other) {
+                    next.push(other);
+                }
+            }
+        }
+        let waits = |fill: &u32| fill.is_multiple_of(self.step()) && *fill >= self.shown() || *fill == self.places();
+        !seen.iter().all(|fill| starts.contains(fill) || waits(fill))
     }
 
     /// What places of whole beats in the window are multiples of: as little as is worth its multiplexers.
     fn step(&self) -> u32 {
-        let common = greatest_common_divisor(u64::from(self.beat), u64::from(self.shown())) as u32;
-        let choices = (self.beat / common).min(self.shown().div_ceil(common));
-        if choices <= MOST_CHOICES { common } else { self.beat }
+        let common = greatest_common_divisor(u64::from(self.beat()), u64::from(self.shown())) as u32;
+        let choices = (self.beat() / common).min(self.shown().div_ceil(common));
+        if choices <= MOST_CHOICES { common } else { self.beat() }
     }
 
     /// Places of whole beats: from any of them on the reader has not all that it may take.
@@ -71,16 +107,18 @@ impl Link {
 
     /// Places of tokens in the window: up to the end of the last beat.
     fn places(&self) -> u32 {
-        self.starts().next_back().unwrap_or(0) + self.beat
+        self.starts().next_back().unwrap_or(0) + self.beat()
     }
 
     /// The beats that wait; one that comes goes by where none does.
-    fn add_queue(&self, m: &mut Module) -> Beat {
-        let bits = self.width * self.beat;
-        let count_bits = index_bits(u64::from(self.beat) + 1);
+    /// `unit` bits of numbers of tokens are left out.
+    fn add_queue(&self, m: &mut Module, unit: u32) -> Beat {
+        let bits = self.width * self.beat();
+        let count_bits = index_bits(u64::from(self.beat()) + 1);
         let pointer = index_bits(self.depth);
         let data_in = m.add("data_i", bits, SignalKind::Input);
-        let count_in = m.add("count_i", count_bits, SignalKind::Input);
+        let all = index_bits((u64::from(self.beat()) << unit) + 1);
+        let count_in = m.add("count_i", all, SignalKind::Input);
         let valid_in = m.add("valid_i", 1, SignalKind::Input);
         let ready = m.add("ready_o", 1, SignalKind::Output);
         let wire = |m: &mut Module, name: &str, width: u32| m.add(name, width, SignalKind::Wire);
@@ -97,10 +135,19 @@ impl Link {
         let (count, count_next) = m.add_register("waiting", Bits::zero(pointer + 1));
         let is_empty = m.get(count).is(0);
         m.assign(ready, m.get(count).is(self.depth).inverted());
-        m.assign(come, Expr::concat(vec![m.get(count_in), m.get(data_in)]));
+        // Where all bursts are alike, it is known how many tokens they are.
+        let count_come = match self.made.as_slice() {
+            [only] => Expr::number(count_bits, *only),
+            _ => m.get(count_in).slice(unit, count_bits),
+        };
+        m.assign(come, Expr::concat(vec![count_come, m.get(data_in)]));
         let now = Expr::select(is_empty.clone(), m.get(come), m.get(first));
         m.assign(beat.data, now.clone().slice(0, bits));
-        m.assign(beat.count, now.slice(bits, count_bits));
+        let count_now = match self.made.as_slice() {
+            [only] => Expr::number(count_bits, *only),
+            _ => now.slice(bits, count_bits),
+        };
+        m.assign(beat.count, count_now);
         m.assign(beat.valid, is_empty.clone().inverted().or(m.get(valid_in)));
         m.assign(pop, m.get(beat.done).and(is_empty.clone().inverted()));
         let goes_by = is_empty.and(m.get(beat.done));
@@ -121,13 +168,16 @@ impl Link {
     }
 
     /// The window, which beats are moved to.
-    fn add_window(&self, m: &mut Module, beat: &Beat) {
+    fn add_window(&self, m: &mut Module, beat: &Beat, unit: u32) {
         let (width, places, shown) = (self.width, self.places(), self.shown());
         let fill_bits = index_bits(u64::from(places) + 1);
         let there_bits = index_bits(u64::from(shown) + 1);
         let data = m.add("data_o", width * shown, SignalKind::Output);
-        let there = m.add("there_o", there_bits, SignalKind::Output);
-        let take = m.add("take_i", there_bits, SignalKind::Input);
+        let all_bits = index_bits((u64::from(shown) << unit) + 1);
+        let there = m.add("there_o", all_bits, SignalKind::Output);
+        let take_in = m.add("take_i", all_bits, SignalKind::Input);
+        let take = m.add("take", there_bits, SignalKind::Wire);
+        m.assign(take, m.get(take_in).slice(unit, there_bits));
         let (tokens, tokens_next) = m.add_register("tokens", Bits::zero(width * places));
         let (fill, fill_next) = m.add_register("fill", Bits::zero(fill_bits));
         let wire = |m: &mut Module, name: &str, width: u32| m.add(name, width, SignalKind::Wire);
@@ -145,7 +195,9 @@ impl Link {
             true => m.get(shown_fill),
             false => Expr::select(is_more, most, m.get(shown_fill)),
         };
-        m.assign(there, visible.resized(false, there_bits));
+        let visible = visible.resized(false, there_bits);
+        let none = (unit > 0).then(|| Expr::number(unit, 0));
+        m.assign(there, Expr::concat(std::iter::once(visible).chain(none).collect()));
         let kept = m.get(from).minus(m.get(take).resized(false, fill_bits));
         let moved = self.taken.iter().filter(|&&n| n < u64::from(places)).fold(m.get(held), |otherwise, &n| {
             let bits = width * n as u32;
@@ -171,7 +223,7 @@ impl Link {
         let (width, places) = (self.width, self.places());
         let fill_bits = m.signal(left).width;
         let wire = |m: &mut Module, name: &str| m.add(name, 1, SignalKind::Wire);
-        let (whole, single) = (wire(m, "whole"), wire(m, "single"));
+        let whole = wire(m, "whole");
         let at = |m: &Module, place: u32| m.get(left).is(u64::from(place));
         let any_of = |m: &Module, places: &mut dyn Iterator<Item = u32>| {
             places.fold(Expr::bit(false), |any, place| any.or(at(m, place)))
@@ -180,19 +232,23 @@ impl Link {
         // Beats do not fall apart where they only wait for the reader, who has all that it may take.
         let is_behind =
             any_of(m, &mut (0..places).step_by(self.step() as usize).filter(|&place| place >= self.shown()));
-        let (skipped, one) = self.add_singles(m, beat, (whole, single));
-        let is_first = skipped.map_or(Expr::bit(true), |skipped| m.get(skipped).is(0));
+        let singles = self.has_singles().then(|| self.add_singles(m, beat, whole));
+        let is_first = singles.as_ref().map_or(Expr::bit(true), |singles| m.get(singles.skipped).is(0));
         m.assign(whole, m.get(beat.valid).and(is_first.clone()).and(is_start));
-        let is_full = at(m, places);
-        let waits = is_full.or(is_first.and(is_behind));
-        m.assign(single, m.get(beat.valid).and(m.get(whole).inverted()).and(waits.inverted()));
+        match &singles {
+            Some(singles) => {
+                let waits = at(m, places).or(is_first.and(is_behind));
+                m.assign(singles.goes, m.get(beat.valid).and(m.get(whole).inverted()).and(waits.inverted()));
+            }
+            None => m.assign(beat.done, m.get(whole)),
+        }
         let next = (0..places).rev().map(|place| {
             let kept = m.get(rest).slice(place * width, width);
-            let kept = match &one {
-                Some(one) => Expr::select(m.get(single).and(at(m, place)), one.clone(), kept),
+            let kept = match &singles {
+                Some(singles) => Expr::select(m.get(singles.goes).and(at(m, place)), singles.next.clone(), kept),
                 None => kept,
             };
-            let starts = self.starts().filter(|&start| start <= place && place < start + self.beat);
+            let starts = self.starts().filter(|&start| start <= place && place < start + self.beat());
             starts.fold(kept, |kept, start| {
                 let of_beat = m.get(beat.data).slice((place - start) * width, width);
                 Expr::select(m.get(whole).and(at(m, start)), of_beat, kept)
@@ -200,41 +256,39 @@ impl Link {
         });
         let next = Expr::concat(next.collect());
         m.assign(all, next);
-        let come = Expr::select(
-            m.get(whole),
-            m.get(beat.count).resized(false, fill_bits),
-            m.get(single).resized(false, fill_bits),
-        );
+        let otherwise = singles.map_or(Expr::number(fill_bits, 0), |one| m.get(one.goes).resized(false, fill_bits));
+        let come = Expr::select(m.get(whole), m.get(beat.count).resized(false, fill_bits), otherwise);
         m.assign(more, m.get(left).plus(come));
     }
 
-    /// How many tokens of the beat have gone one by one, and the next one of them, where beats have several; and when a beat is done.
-    fn add_singles(
-        &self,
-        m: &mut Module,
-        beat: &Beat,
-        (whole, single): (SignalId, SignalId),
-    ) -> (Option<SignalId>, Option<Expr>) {
-        let whole = m.get(whole);
-        if self.beat == 1 {
-            m.assign(beat.done, whole);
-            return (None, None);
-        }
-        let bits = index_bits(u64::from(self.beat) + 1);
+    /// What a beat needs that goes to the window token by token; and when it is done.
+    fn add_singles(&self, m: &mut Module, beat: &Beat, whole: SignalId) -> Singles {
+        let goes = m.add("single", 1, SignalKind::Wire);
+        let bits = index_bits(u64::from(self.beat()) + 1);
         let (skipped, skipped_next) = m.add_register("skipped", Bits::zero(bits));
         let more = m.get(skipped).plus(Expr::number(bits, 1));
         let is_last = Expr::compare(CompareOp::Equal, more.clone(), m.get(beat.count));
-        let is_done = whole.or(m.get(single).and(is_last));
+        let is_done = m.get(whole).or(m.get(goes).and(is_last));
         m.assign(beat.done, is_done);
         let none = Expr::number(bits, 0);
-        let kept = Expr::select(m.get(single), more, m.get(skipped));
+        let kept = Expr::select(m.get(goes), more, m.get(skipped));
         m.assign(skipped_next, Expr::select(m.get(beat.done), none, kept));
-        let one = (1..self.beat).fold(m.get(beat.data).slice(0, self.width), |otherwise, n| {
+        let next = (1..self.beat()).fold(m.get(beat.data).slice(0, self.width), |otherwise, n| {
             let token = m.get(beat.data).slice(n * self.width, self.width);
             Expr::select(m.get(skipped).is(u64::from(n)), token, otherwise)
         });
-        (Some(skipped), Some(one))
+        Singles { goes, skipped, next }
     }
+}
+
+/// The tokens of a beat one by one.
+struct Singles {
+    /// One of them goes in this cycle.
+    goes: SignalId,
+    /// How many have gone,
+    skipped: SignalId,
+    /// and the next one.
+    next: Expr,
 }
 
 /// How many tokens there are, and the tokens.
@@ -266,13 +320,13 @@ mod tests {
             (state >> 16) % n
         };
         let number = |simulator: &Simulator, name: &str| simulator.get(name).and_then(Bits::to_u64).unwrap_or(0);
-        let (mut n_taken, beat_bits) = (0, index_bits(u64::from(link.beat) + 1));
+        let (mut n_taken, beat_bits) = (0, index_bits(u64::from(link.beat()) + 1));
         for _ in 0..3000 {
-            let count = 1 + random(link.beat);
+            let count = link.made[random(link.made.len() as u32) as usize] as u32;
             let valid = random(4) > 0;
             let tokens: Vec<u32> = (0..count).map(|at| next.wrapping_add(at) & 0xff).collect();
             let data = tokens.iter().rev().fold(Bits::zero(8), |all, &token| all.concat(&Bits::new(8, token)));
-            simulator.set("data_i", data.resized(8 * link.beat, false));
+            simulator.set("data_i", data.resized(8 * link.beat(), false));
             simulator.set("count_i", Bits::new(beat_bits, count));
             simulator.set("valid_i", Bits::new(1, u32::from(valid)));
             // A direct link shows what comes.
@@ -303,18 +357,23 @@ mod tests {
 
     #[test]
     fn bursts_of_all_sizes_come_out_as_they_went_in() {
-        for (beat, taken) in [
-            (1, vec![1, 4]),
-            (4, vec![1, 8]),
-            (8, vec![1, 2, 4]),
-            (3, vec![1, 4, 7]),
-            (6, vec![1]),
-            (6, vec![1, 15]),
-            (15, vec![1, 6]),
-            (4, vec![5]),
+        for (made, taken) in [
+            (vec![1], vec![1, 4]),
+            (vec![1, 2, 3, 4], vec![1, 8]),
+            (vec![1, 8], vec![1, 2, 4]),
+            (vec![1, 3], vec![1, 4, 7]),
+            (vec![6], vec![1]),
+            (vec![2, 6], vec![1, 15]),
+            (vec![1, 7, 15], vec![1, 6]),
+            (vec![1, 2, 4], vec![5]),
+            (vec![8], vec![8, 16]),
+            (vec![8, 16], vec![8]),
+            (vec![4, 16], vec![4, 8]),
+            (vec![6, 12], vec![6]),
+            (vec![5], vec![5, 10]),
         ] {
             for (depth, is_direct) in [(2, false), (8, false), (2, true), (4, true)] {
-                keeps_order(&Link { width: 8, beat, taken: taken.clone(), depth, is_direct });
+                keeps_order(&Link { width: 8, made: made.clone(), taken: taken.clone(), depth, is_direct });
             }
         }
     }

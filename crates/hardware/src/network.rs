@@ -150,10 +150,11 @@ impl Joint {
                 let depth = depth.next_power_of_two();
                 Joint::Fifo(width * lanes, depth, is_direct)
             }
-            Beat::Elastic { lanes, least, taken } => {
-                let link = Link { width, beat: *lanes, taken: taken.clone(), depth: 2, is_direct };
+            Beat::Elastic { made, taken } => {
+                let least = made.first().copied().unwrap_or(1);
+                let link = Link { width, made: made.clone(), taken: taken.clone(), depth: 2, is_direct };
                 // A beat waits only where the window has all that it shows.
-                let waiting = tokens.saturating_sub(u64::from(link.shown())).div_ceil(*least);
+                let waiting = tokens.saturating_sub(u64::from(link.shown())).div_ceil(least);
                 Joint::Link(Link { depth: waiting.max(2).next_power_of_two(), ..link })
             }
         }
@@ -208,15 +209,15 @@ const MAX_BEAT_BITS: u64 = 2048;
 enum Beat {
     /// So many tokens at both ends.
     Fixed(u32),
-    /// Up to so many where they are made, in bursts of at least so many; where they are taken, one of these numbers of them.
-    Elastic { lanes: u32, least: u64, taken: Vec<u64> },
+    /// Bursts of one of these numbers where they are made, and of one of those where they are taken; ascending, none of them 0.
+    Elastic { made: Vec<u64>, taken: Vec<u64> },
 }
 
 impl Beat {
     fn made(&self) -> Lanes {
         match self {
             Beat::Fixed(lanes) => Lanes::Fixed(*lanes),
-            Beat::Elastic { lanes, .. } => Lanes::UpTo(*lanes),
+            Beat::Elastic { made, .. } => Lanes::UpTo(made.last().map_or(1, |&most| most as u32)),
         }
     }
 
@@ -278,7 +279,7 @@ fn elastic(network: &Network, source: Endpoint, readers: &[usize], fixed: u32) -
     let actor = network.actor_of(writer);
     let all = actor.actions.iter().chain(&actor.initializers).map(|action| action.produced(out));
     let made: BTreeSet<u64> = all.filter(|&tokens| tokens > 0).collect();
-    let (least, most) = (*made.first()?, *made.last()?);
+    let most = *made.last()?;
     if most <= u64::from(fixed) {
         return None;
     }
@@ -290,7 +291,8 @@ fn elastic(network: &Network, source: Endpoint, readers: &[usize], fixed: u32) -
         let taken: BTreeSet<u64> = all.filter(|&tokens| tokens > 0).collect();
         let widest = most.max(*taken.last()?).checked_mul(u64::from(width))?;
         let taken = taken.into_iter().collect();
-        (reader != writer && widest <= MAX_BEAT_BITS).then_some(Beat::Elastic { lanes: most as u32, least, taken })
+        let made = made.iter().copied().collect();
+        (reader != writer && widest <= MAX_BEAT_BITS).then_some(Beat::Elastic { made, taken })
     };
     readers.iter().map(beat).collect()
 }
@@ -621,7 +623,7 @@ impl Top<'_> {
         match &self.joints[at] {
             Joint::Fifo(..) => ends.extend([("valid_o", pop.valid), ("ready_i", pop.ready)]),
             Joint::Link(link) => {
-                let count = self.wire(&format!("{name}_count"), index_bits(u64::from(link.beat) + 1));
+                let count = self.wire(&format!("{name}_count"), index_bits(u64::from(link.beat()) + 1));
                 push.count = Some(count);
                 let (there, take) = self.counts(connection, link, pop);
                 ends.extend([("count_i", count), ("there_o", there), ("take_i", take)]);

@@ -9,6 +9,7 @@
 //! replaces the result of an error (a division by zero gives 0), that value is contained as well.
 
 mod expression;
+mod guards;
 mod interval;
 
 pub use expression::{of_expr, usual_count, with_counts_up_to};
@@ -18,6 +19,7 @@ use headrace_ir::{
     Action, Actor, Argument, Expr, ExprKind, Guard, Int, Local, LocalKind, OutputValue, Place, Root, Scalar, Stmt,
     StmtKind, Type, Value,
 };
+use std::collections::BTreeSet;
 
 /// The unit of code in which a local stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +48,15 @@ const EXACT_ROUNDS: usize = 5;
 impl Ranges {
     /// Solves for an actor.
     pub fn of(actor: &Actor) -> Ranges {
+        Self::solved(actor, false)
+    }
+
+    /// Solves for an actor whose actions are begun only where their guards hold, which then say something of what they read.
+    pub fn with_guards(actor: &Actor) -> Ranges {
+        Self::solved(actor, true)
+    }
+
+    fn solved(actor: &Actor, with_guards: bool) -> Ranges {
         let locals_of =
             |locals: &[Local], unit_is_action: bool, body: &dyn Fn(usize) -> bool| -> Vec<Option<Interval>> {
                 locals
@@ -82,8 +93,16 @@ impl Ranges {
             results: vec![None; actor.procedures.len()],
         };
         let mut round = 0;
+        let thresholds = with_guards.then(|| guards::thresholds(actor));
         loop {
-            let mut solver = Solver { actor, ranges: &mut ranges, changed: false, widen: round >= EXACT_ROUNDS };
+            let mut solver = Solver {
+                actor,
+                ranges: &mut ranges,
+                changed: false,
+                widen: round >= EXACT_ROUNDS,
+                thresholds: thresholds.as_deref(),
+                held: guards::Bounds::new(),
+            };
             solver.round();
             if !solver.changed {
                 break;
@@ -152,6 +171,10 @@ struct Solver<'a> {
     ranges: &'a mut Ranges,
     changed: bool,
     widen: bool,
+    /// Where guards count: numbers that they compare each variable with,
+    thresholds: Option<&'a [BTreeSet<Int>]>,
+    /// and what they say of variables that have not been assigned since.
+    held: guards::Bounds,
 }
 
 impl Solver<'_> {
@@ -185,6 +208,9 @@ impl Solver<'_> {
         for condition in conditions {
             self.expr(unit, &action.locals, condition);
         }
+        if self.thresholds.is_some() {
+            self.held = guards::bounds(action);
+        }
         self.block(unit, &action.locals, &action.body);
         for output in &action.produces {
             for value in &output.values {
@@ -196,6 +222,18 @@ impl Solver<'_> {
                 }
             }
         }
+        self.held.clear();
+    }
+
+    /// What guards say is forgotten of what these statements may assign.
+    fn forget(&mut self, statements: &[Stmt]) {
+        if self.held.is_empty() {
+            return;
+        }
+        match guards::assigned(statements) {
+            Some(all) => self.held.retain(|variable, _| !all.contains(variable)),
+            None => self.held.clear(),
+        }
     }
 
     fn grow(&mut self, unit: Unit, locals: &[Local], root: Root, range: Option<Interval>) {
@@ -205,19 +243,33 @@ impl Solver<'_> {
             return;
         }
         let widen = self.widen;
+        let thresholds = match root {
+            Root::Actor(variable) => self.thresholds.and_then(|all| all.get(variable.index())),
+            Root::Local(_) => None,
+        };
         let slot = match root {
             Root::Actor(variable) => &mut self.ranges.variables[variable.index()],
             Root::Local(local) => &mut self.ranges.slot_mut(unit)[local.index()],
         };
         if let Some(new) = grown(slot.as_ref(), &range, ty, widen) {
-            *slot = Some(new);
+            let stepwise = thresholds.filter(|_| widen).map(|thresholds| {
+                let all = slot.as_ref().map_or(range.clone(), |old| old.join(&range));
+                guards::widened(&all, thresholds, &of_scalar(ty))
+            });
+            *slot = Some(stepwise.unwrap_or(new));
             self.changed = true;
         }
     }
 
     fn root(&self, unit: Unit, root: Root) -> Option<Interval> {
         match root {
-            Root::Actor(variable) => self.ranges.variables[variable.index()].clone(),
+            Root::Actor(variable) => {
+                let all = self.ranges.variables[variable.index()].as_ref()?;
+                match self.held.get(&variable.index()) {
+                    Some(bounds) => guards::narrowed(all, bounds),
+                    None => Some(all.clone()),
+                }
+            }
             Root::Local(local) => self.ranges.slot(unit)[local.index()].clone(),
         }
     }
@@ -230,7 +282,14 @@ impl Solver<'_> {
 
     fn block(&mut self, unit: Unit, locals: &[Local], statements: &[Stmt]) {
         for statement in statements {
+            // A loop comes back to what it has assigned.
+            if let StmtKind::While { .. } | StmtKind::Foreach { .. } = statement.kind {
+                self.forget(std::slice::from_ref(statement));
+            }
+            let held = self.held.clone();
             self.statement(unit, locals, statement);
+            self.held = held;
+            self.forget(std::slice::from_ref(statement));
         }
     }
 
@@ -252,7 +311,9 @@ impl Solver<'_> {
             }
             StmtKind::If(condition, yes, no) => {
                 self.expr(unit, locals, condition);
+                let held = self.held.clone();
                 self.block(unit, locals, yes);
+                self.held = held;
                 self.block(unit, locals, no);
             }
             StmtKind::While { before, condition, body } => {

@@ -337,3 +337,38 @@ fn functions_that_double_their_arguments_are_looked_into_in_bounds() {
     found(&body);
     assert!(began.elapsed() < std::time::Duration::from_secs(5));
 }
+
+/// The interval of the first variable, without guards and with them.
+fn intervals(body: &str) -> [(Option<i64>, Option<i64>); 2] {
+    use headrace_analysis::ranges::Ranges;
+    let network = network(body);
+    let actor = &network.actors[0];
+    [Ranges::of(actor), Ranges::with_guards(actor)].map(|ranges| {
+        let interval = ranges.variable(0, actor.variables[0].ty.element);
+        (interval.low.to_i64(), interval.high.to_i64())
+    })
+}
+
+#[test]
+fn guards_bound_what_actions_count() {
+    let whole = (Some(0), Some(0xffff));
+    let counter = "uint(size=16) n;
+        up: action A:[_x] ==> guard n < 200 do n := n + 1; end
+        down: action B:[_x] ==> guard n != 0, n <= 100 do n := n - 1; end";
+    assert_eq!(intervals(counter), [whole, (Some(0), Some(200))]);
+    // What has been assigned is no longer what the guard saw, nor is it in a loop or behind a call that assigns it.
+    let twice = "uint(size=16) n;
+        up: action A:[_x] ==> guard n < 200 do n := n + 1; n := n + 1; end";
+    assert_eq!(intervals(twice), [whole, whole]);
+    let in_loop = "uint(size=16) n;
+        up: action A:[_x] ==> guard n < 200 do foreach int i in 1 .. 3 do n := n + 1; end end";
+    assert_eq!(intervals(in_loop), [whole, whole]);
+    let by_call = "uint(size=16) n;
+        procedure more() begin n := n + 1; end
+        up: action A:[_x] ==> guard n < 200 do more(); n := n + 1; end";
+    assert_eq!(intervals(by_call), [whole, whole]);
+    // The other side of a comparison, and a part of a condition.
+    let mirrored = "uint(size=16) n := 7;
+        up: action A:[x] ==> guard 20 > n and x > 3 do n := n + 4; end";
+    assert_eq!(intervals(mirrored), [whole, (Some(7), Some(23))]);
+}

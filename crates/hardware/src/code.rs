@@ -107,7 +107,7 @@ impl<'a> Code<'a> {
         Self {
             actor,
             options,
-            ranges: Ranges::of(actor),
+            ranges: Ranges::with_guards(actor),
             calls: Calls::of(actor),
             module,
             names,

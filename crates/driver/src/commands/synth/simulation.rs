@@ -77,9 +77,9 @@ impl Simulator {
 }
 
 impl TestBench {
-    /// Which of these simulates it.
+    /// Which of these simulates it: for many messages, each of them twice, one that compiles, too.
     pub(super) fn simulator<'a>(&self, all: &'a [Simulator]) -> Option<&'a Simulator> {
-        if self.block_bits > MOST_INTERPRETED { all.last() } else { all.first() }
+        if self.stalls || self.block_bits > MOST_INTERPRETED { all.last() } else { all.first() }
     }
 
     /// The bench of a project in a folder of it, with the blocks of its messages.
@@ -105,9 +105,9 @@ impl TestBench {
     }
 
     /// The bench of a core with the LWC hardware API, whose messages are these: their numbers from 0 on, whether they are
-    /// decrypted, and their blocks. These are many messages, each of them twice, for what compiles.
-    pub(super) fn of_lwc(files: &Files, measured: &[(usize, bool, u64)]) -> Option<Self> {
-        let mut bench = Self::of_project(files, "", Vec::new(), u64::MAX)?;
+    /// decrypted, and their blocks.
+    pub(super) fn of_lwc(files: &Files, measured: &[(usize, bool, u64)], block_bits: u64) -> Option<Self> {
+        let mut bench = Self::of_project(files, "", Vec::new(), block_bits)?;
         // That bench counts from 1 on.
         for (at, decrypts, n) in measured {
             let blocks = if *decrypts { &mut bench.inverse_blocks } else { &mut bench.blocks };

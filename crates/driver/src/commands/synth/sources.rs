@@ -244,7 +244,7 @@ fn of_lwc(
         let title = specs.next().map_or_else(String::new, |spec| format!("{}, {set}", spec.title));
         let core = context.workspace.lwc_core(library, &[set], &title, &build, Some(bytes), &|_, _| {});
         let core = context.told(core)?;
-        let bench = TestBench::of_lwc(&core.files, &core.measured);
+        let bench = TestBench::of_lwc(&core.files, &core.measured, 8 * bytes);
         sources.push(Source {
             primitive: set.to_owned(),
             operation: "lwc".into(),

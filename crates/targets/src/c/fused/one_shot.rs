@@ -12,7 +12,7 @@ use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::outlined_transitions::KernelFunctions;
 use super::states::{Back, LOOP, Place};
-use super::superblock::usual_way;
+use super::superblock::{plainest, usual_way};
 use super::suspension_points::Stops;
 use super::template::{Hole, Template};
 use headrace_transform::control::{Automaton, Part};
@@ -36,8 +36,9 @@ const MOST_WHOLE: usize = 7_500;
 /// do.
 const RESTS: usize = 4;
 
-/// The states that most messages find and leave, and states that such messages come through, those of most messages
-/// first and all of each; none that `avoided` names, and no more than [`MOST_WHOLE`] of what `sizes` says of each.
+/// The states that most messages find and leave, and states that such messages come through: those of the plainest with a
+/// loop first, which is what a message of a few whole blocks is, then those of most messages, and all of each; none that
+/// `avoided` names, and no more than [`MOST_WHOLE`] of what `sizes` says of each.
 fn round_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
     let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
     let all: Vec<&Part> = automaton.parts.iter().filter(|part| part.states.len() > 1).filter(fits).collect();
@@ -46,14 +47,21 @@ fn round_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Optio
         *found.entry(part.from).or_default() += 1;
     }
     let most = found.values().max().copied()?;
-    let rests: BTreeSet<usize> = found.into_iter().filter(|(_, n)| n * RESTS >= most).map(|(at, _)| at).collect();
+    let mut rests: BTreeSet<usize> = found.into_iter().filter(|(_, n)| n * RESTS >= most).map(|(at, _)| at).collect();
+    let mut states: BTreeSet<usize> = BTreeSet::new();
+    if let Some(part) = plainest(automaton, all.iter().copied().filter(|part| part.from == part.to))
+        && part.states.len() <= MOST_STATES
+        && size_of(part.states.iter().copied(), sizes) <= MOST_WHOLE
+    {
+        rests.insert(part.from);
+        states.extend(&part.states);
+    }
     // What is left behind by one may be what another finds.
     let goes = |part: &&&Part| rests.contains(&part.from) && rests.contains(&part.to);
     let mut trips: BTreeMap<&BTreeSet<usize>, usize> = BTreeMap::new();
     for part in all.iter().filter(goes) {
         *trips.entry(&part.states).or_default() += 1;
     }
-    let mut states: BTreeSet<usize> = BTreeSet::new();
     while let Some(trip) = next_trip(&mut trips, &states, sizes) {
         states.extend(trip);
     }

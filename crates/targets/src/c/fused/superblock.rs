@@ -22,24 +22,44 @@ pub(super) fn usual_way(
     rests: &BTreeSet<usize>,
     states: &BTreeSet<usize>,
 ) -> Option<Vec<usize>> {
-    let has_loop = |part: &Part| part.states.iter().any(|&at| !automaton.states[at].loops.is_empty());
-    let fits = |part: &&Part| {
-        rests.contains(&part.from) && rests.contains(&part.to) && part.states.is_subset(states) && has_loop(part)
-    };
-    let part = automaton.parts.iter().filter(fits).min_by_key(|part| (part.states.len(), part.from))?;
-    let targets = |at: usize| {
-        let mut targets = BTreeSet::new();
-        automaton.states[at].step.transitions(&mut |_, target| {
-            targets.insert(target);
-        });
-        targets
-    };
+    let fits = |part: &&Part| rests.contains(&part.from) && rests.contains(&part.to) && part.states.is_subset(states);
+    let part = plainest(automaton, automaton.parts.iter().filter(fits))?;
+    let targets = |at| targets(automaton, at);
     let open = part.states.iter().copied().filter(|&at| at != part.from && at != part.to).collect();
     let mut search =
         Search { targets: &targets, to: part.to, open, way: vec![part.from], longest: Vec::new(), left: MOST_SEARCHED };
     search.on();
     let long = Some(search.longest).filter(|way| way.len() >= LEAST_STATES);
     long.filter(|way| way.iter().any(|&at| !automaton.states[at].loops.is_empty()))
+}
+
+/// The plainest of messages with a loop: that which comes through fewest states.
+pub(super) fn plainest<'p>(automaton: &Automaton, parts: impl Iterator<Item = &'p Part>) -> Option<&'p Part> {
+    let has_loop = |part: &&Part| part.states.iter().any(|&at| goes_round(automaton, at, part));
+    parts.filter(has_loop).min_by_key(|part| (part.states.len(), part.from))
+}
+
+/// Whether a message goes round a loop of a state that takes tokens: it comes to a state with a loop, too, where there is
+/// nothing to take. The message itself goes round through the state that it begins in.
+fn goes_round(automaton: &Automaton, at: usize, part: &Part) -> bool {
+    let Some(state) = automaton.states.get(at) else { return false };
+    state.loops.iter().filter(|counted| counted.body.consumes.iter().any(|(tokens, _)| *tokens > 0)).any(|counted| {
+        let mut reached = BTreeSet::from([at]);
+        for _ in 0..counted.transitions {
+            let all: BTreeSet<usize> = reached.iter().flat_map(|&from| targets(automaton, from)).collect();
+            reached = all.intersection(&part.states).copied().filter(|&to| to == at || to != part.from).collect();
+        }
+        reached.contains(&at)
+    })
+}
+
+/// The states that a state leads to.
+fn targets(automaton: &Automaton, at: usize) -> BTreeSet<usize> {
+    let mut targets = BTreeSet::new();
+    automaton.states[at].step.transitions(&mut |_, target| {
+        targets.insert(target);
+    });
+    targets
 }
 
 /// The search for the longest way that comes through no state twice.
@@ -79,6 +99,8 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headrace_transform::control::{Awaited, ControlState, CountedLoop, Step};
+    use headrace_transform::kernel::{Graph, Loop, Transition};
 
     #[test]
     fn what_comes_again_is_not_on_the_longest_way() {
@@ -89,5 +111,47 @@ mod tests {
         let mut search = Search { targets: &targets, to: 0, open, way: vec![0], longest: Vec::new(), left: 100 };
         search.on();
         assert_eq!(search.longest, [0, 1, 2, 4]);
+    }
+
+    #[test]
+    fn the_plainest_message_goes_round_a_loop_that_takes_tokens() {
+        let state = |targets: &[usize], loops: Vec<CountedLoop>| {
+            let go =
+                |target| Awaited { port: 0, tokens: 1, step: Step::Go { transition: Transition::default(), target } };
+            let step = Step::Wait(targets.iter().map(|&target| go(target)).collect());
+            ControlState {
+                step,
+                loops,
+                description: String::new(),
+                fsm: Vec::new(),
+                fills: Vec::new(),
+                known: Vec::new(),
+            }
+        };
+        let counted = |tokens| {
+            let body = Loop {
+                graph: Graph::default(),
+                objects: Vec::new(),
+                consumes: vec![(tokens, 8)],
+                produces: Vec::new(),
+                outputs: Vec::new(),
+                carried: Vec::new(),
+                counters: Vec::new(),
+            };
+            CountedLoop { transitions: 2, ..CountedLoop::of(body) }
+        };
+        // 0 → 1 → 0, and between: 1 ⇄ 2 takes tokens, 3 ⇄ 4 takes none.
+        let states = vec![
+            state(&[1, 3], Vec::new()),
+            state(&[0, 2], vec![counted(1)]),
+            state(&[1], Vec::new()),
+            state(&[0, 4], vec![counted(0)]),
+            state(&[3], Vec::new()),
+        ];
+        let part = |states: &[usize]| Part { from: 0, to: 0, states: states.iter().copied().collect() };
+        let parts = vec![part(&[0, 1]), part(&[0, 3, 4]), part(&[0, 1, 2, 3]), part(&[0, 1, 2])];
+        let automaton = Automaton { states, parts, ..Automaton::default() };
+        assert_eq!(plainest(&automaton, automaton.parts.iter()), Some(&automaton.parts[3]));
+        assert_eq!(plainest(&automaton, automaton.parts[..2].iter()), None);
     }
 }

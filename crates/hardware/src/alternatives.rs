@@ -134,10 +134,6 @@ impl Pairs<'_> {
         }
     }
 
-    fn is_shared(&self, at: usize) -> bool {
-        self.same.iter().enumerate().any(|(other, &same)| other != at && same == self.same[at])
-    }
-
     fn moved(&self, end: Endpoint) -> Endpoint {
         match end {
             Endpoint::Instance(at, port) => Endpoint::Instance(InstanceId(self.same[at.index()] as u32), port),
@@ -187,10 +183,13 @@ impl Pairs<'_> {
     fn shared(&self, families: &[Family]) -> Shared {
         let network = self.network;
         let mut new = network.clone();
+        let firsts: BTreeSet<usize> =
+            self.same.iter().enumerate().filter(|(at, same)| at != *same).map(|(_, &same)| same).collect();
+        let is_shared = |at: usize| firsts.contains(&self.same[at]);
         // Families in which nothing is shared have no turns.
         let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
         for (at, turn) in &self.part_of {
-            if self.is_shared(*at) {
+            if is_shared(*at) {
                 let next = numbers.len();
                 numbers.entry(turn.family).or_insert(next);
             }
@@ -210,7 +209,7 @@ impl Pairs<'_> {
             let depth = self.part_of.get(&old).map_or(0, |turn| families[turn.family].depth);
             let around = instance.path.iter().take(depth);
             let path: Vec<String> = around.chain(instance.path.iter().skip(depth + 1)).cloned().collect();
-            if self.is_shared(old) && path.len() > depth {
+            if is_shared(old) && path.len() > depth {
                 instance.name = path.join("_");
             }
         }
@@ -218,7 +217,7 @@ impl Pairs<'_> {
             Endpoint::Instance(at, port) => Endpoint::Instance(InstanceId(position[&at.index()] as u32), port),
             end => end,
         };
-        let is_shared = |end: Endpoint| matches!(end, Endpoint::Instance(at, _) if self.is_shared(at.index()));
+        let has_shared = |end: Endpoint| matches!(end, Endpoint::Instance(at, _) if is_shared(at.index()));
         let merged = self.merged();
         let (mut turns, mut origins) = (Vec::new(), Vec::new());
         new.connections = Vec::new();
@@ -233,7 +232,7 @@ impl Pairs<'_> {
                 Some(families[*family.0].parts.len())
             });
             let is_common = parts.is_none_or(|parts| all.len() == parts);
-            let own = |end: Endpoint, turn: Option<Turn>| turn.filter(|_| is_shared(end) && !is_common);
+            let own = |end: Endpoint, turn: Option<Turn>| turn.filter(|_| has_shared(end) && !is_common);
             turns.push(Turns {
                 enters: own(connection.source, from),
                 leaves: own(connection.target, to),

@@ -59,7 +59,13 @@ fn adder() -> Network {
         inputs: vec![port("In")],
         outputs: vec![port("Out")],
         actors: vec![actor],
-        instances: vec![Instance { name: "adder".into(), path: vec!["adder".into()], actor: ActorId(0), alternative: None, span }],
+        instances: vec![Instance {
+            name: "adder".into(),
+            path: vec!["adder".into()],
+            actor: ActorId(0),
+            alternative: None,
+            span,
+        }],
         connections: vec![connection(Endpoint::Boundary(0), own), connection(own, Endpoint::Boundary(0))],
         span,
     }

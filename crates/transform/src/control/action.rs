@@ -213,7 +213,13 @@ impl Alone {
             inputs: actor.inputs.clone(),
             outputs: actor.outputs.clone(),
             connections: inputs.chain(outputs).collect(),
-            instances: vec![Instance { name: "action".into(), path: vec!["action".into()], actor: ActorId(0), alternative: None, span }],
+            instances: vec![Instance {
+                name: "action".into(),
+                path: vec!["action".into()],
+                actor: ActorId(0),
+                alternative: None,
+                span,
+            }],
             actors: vec![actor.clone()],
             span,
         }

@@ -110,9 +110,8 @@ impl Pairs<'_> {
             let mut taken: BTreeSet<usize> = BTreeSet::new();
             for by_place in [true, false] {
                 for &own in first {
-                    let found = likes.get(&own).map_or(0, Vec::len);
                     let is_paired = likes.get(&own).is_some_and(|all| all.iter().any(|like| members.contains(like)));
-                    if is_paired || !is_still(own) || found >= others.len() {
+                    if is_paired || !is_still(own) {
                         continue;
                     }
                     let is_like = |other: &&usize| {
@@ -161,9 +160,10 @@ impl Pairs<'_> {
         for ((_, target), connections) in self.merged() {
             let Endpoint::Instance(to, _) = target else { continue };
             let Some(gain) = gains.get_mut(&to.index()) else { continue };
-            let all: i64 = connections.iter().skip(1).map(|&at| bits[at] as i64).sum();
-            // All that come from one side are one FIFO; else each is one side of a multiplexer.
-            *gain += if connections.len() > 1 { HELD_BIT * all } else { -(bits[connections[0]] as i64) / 2 };
+            // What is one FIFO for all parts saves those of the others; a connection of one part is one side of a multiplexer.
+            let Some((first, others)) = connections.split_first() else { continue };
+            let saved: u64 = others.iter().map(|&at| bits[at]).sum();
+            *gain += if others.is_empty() { -(bits[*first] as i64) / 2 } else { HELD_BIT * saved as i64 };
         }
         gains.into_iter().filter(|(_, gain)| *gain < 0).min_by_key(|(_, gain)| *gain).map(|(at, _)| at)
     }
@@ -207,8 +207,8 @@ impl Pairs<'_> {
         for (instance, &old) in new.instances.iter_mut().zip(&kept) {
             // What belongs to several parts has the name of none.
             let depth = self.part_of.get(&old).map_or(0, |turn| families[turn.family].depth);
-            let around = instance.path.iter().take(depth);
-            let path: Vec<String> = around.chain(instance.path.iter().skip(depth + 1)).cloned().collect();
+            let (around, inside) = (instance.path.get(..depth), instance.path.get(depth + 1..));
+            let path = [around.unwrap_or_default(), inside.unwrap_or_default()].concat();
             if is_shared(old) && path.len() > depth {
                 instance.name = path.join("_");
             }

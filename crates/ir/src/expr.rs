@@ -122,6 +122,19 @@ pub enum CompareOp {
     GreaterEqual,
 }
 
+impl CompareOp {
+    /// The comparison that holds with its sides exchanged.
+    pub fn mirrored(self) -> Self {
+        match self {
+            CompareOp::Less => CompareOp::Greater,
+            CompareOp::LessEqual => CompareOp::GreaterEqual,
+            CompareOp::Greater => CompareOp::Less,
+            CompareOp::GreaterEqual => CompareOp::LessEqual,
+            CompareOp::Equal | CompareOp::NotEqual => self,
+        }
+    }
+}
+
 /// The variable at the root of a [`Place`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Root {

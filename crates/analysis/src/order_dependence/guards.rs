@@ -125,7 +125,7 @@ impl Reader<'_> {
     fn comparison(&self, op: CompareOp, left: &Expr, right: &Expr) -> Term {
         match (self.constant(left, 0), self.constant(right, 0)) {
             (_, Some(Value::Int(number))) => self.with_number(left, op, number),
-            (Some(Value::Int(number)), _) => self.with_number(right, mirrored(op), number),
+            (Some(Value::Int(number)), _) => self.with_number(right, op.mirrored(), number),
             (_, Some(Value::Bool(value))) => {
                 self.boolean(left, value == (op == CompareOp::Equal)).into_iter().collect()
             }
@@ -139,7 +139,7 @@ impl Reader<'_> {
 
     fn order(&self, op: CompareOp, left: &Expr, right: &Expr) -> Option<Atom> {
         let ((left, mut reads), (right, others)) = (self.key(left)?, self.key(right)?);
-        let (left, right, op) = if left <= right { (left, right, op) } else { (right, left, mirrored(op)) };
+        let (left, right, op) = if left <= right { (left, right, op) } else { (right, left, op.mirrored()) };
         reads.variables.extend(others.variables);
         reads.others |= others.others;
         Some(Atom { reads, says: Says::Order { left, right, outcomes: outcomes(op) } })
@@ -354,16 +354,6 @@ fn opposite(op: CompareOp) -> CompareOp {
         CompareOp::LessEqual => CompareOp::Greater,
         CompareOp::Greater => CompareOp::LessEqual,
         CompareOp::GreaterEqual => CompareOp::Less,
-    }
-}
-
-fn mirrored(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Less => CompareOp::Greater,
-        CompareOp::LessEqual => CompareOp::GreaterEqual,
-        CompareOp::Greater => CompareOp::Less,
-        CompareOp::GreaterEqual => CompareOp::LessEqual,
-        same => same,
     }
 }
 

@@ -28,7 +28,7 @@ fn add(condition: &Expr, bounds: &mut Bounds) {
         ExprKind::Compare(op, a, b) => {
             let (variable, op, value) = match (variable(a), number(b), variable(b), number(a)) {
                 (Some(variable), Some(value), ..) => (variable, *op, value),
-                (_, _, Some(variable), Some(value)) => (variable, mirrored(*op), value),
+                (_, _, Some(variable), Some(value)) => (variable, op.mirrored(), value),
                 _ => return,
             };
             bounds.entry(variable).or_default().push((op, value.clone()));
@@ -52,17 +52,6 @@ fn number(expr: &Expr) -> Option<&Int> {
     match &expr.kind {
         ExprKind::Int(value) => Some(value),
         _ => None,
-    }
-}
-
-/// The comparison with its sides exchanged.
-fn mirrored(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Less => CompareOp::Greater,
-        CompareOp::LessEqual => CompareOp::GreaterEqual,
-        CompareOp::Greater => CompareOp::Less,
-        CompareOp::GreaterEqual => CompareOp::LessEqual,
-        CompareOp::Equal | CompareOp::NotEqual => op,
     }
 }
 

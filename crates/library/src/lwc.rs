@@ -19,8 +19,8 @@ pub const MAX_SEGMENT_BYTES: usize = 0xffff;
 /// text has fewer.
 pub const SEGMENT_BYTES: usize = 32;
 
-/// Bytes of a block, of keys and of tags in cores on blocks.
-const BLOCK_BYTES: u64 = 16;
+/// Most words of a block in cores on blocks.
+const MOST_BLOCK_WORDS: u64 = 8;
 
 /// Instructions and status words, in the top four bits.
 const ENCRYPT: u32 = 0x2;
@@ -164,10 +164,24 @@ impl<'a> Core<'a> {
     pub fn network(&self, variants: &[Instantiation], word_bits: u32, framed: bool) -> Option<Instantiation> {
         let network = |entity: &str| Instantiation { entity: format!("ctl.parts.lwc.{entity}"), arguments: Vec::new() };
         Some(match (self, variants) {
-            (Core::Aead { .. }, [sealing, _]) if !framed && self.is_on_blocks(variants, word_bits) => {
+            (Core::Aead { sizes, .. }, [sealing, _]) if !framed && self.block_bytes(variants, word_bits).is_some() => {
                 let blocks = self.blocks(sealing)?;
                 let core = network("AeadBlocks").with("Cipher", blocks.network.to_string());
-                if blocks.pads { core.with("PADS", "true") } else { core }
+                let numbers = [
+                    ("BLOCK_BYTES", blocks.bytes, 16),
+                    ("KEY_BYTES", sizes.key, 16),
+                    ("TAG_BYTES", sizes.tag, 16),
+                    ("WORD_BYTES", u64::from(word_bits / 8), 4),
+                ];
+                let core = numbers
+                    .iter()
+                    .filter(|(_, value, usual)| value != usual)
+                    .fold(core, |core, (name, value, _)| core.with(name, value.to_string()));
+                let are_long = sizes.nonce.max(sizes.tag) > blocks.bytes;
+                [("LONG", are_long), ("PADS", blocks.pads)]
+                    .iter()
+                    .filter(|(_, holds)| *holds)
+                    .fold(core, |core, (name, _)| core.with(name, "true"))
             }
             (Core::Aead { encrypt, decrypt, sizes }, [sealing, opening]) => {
                 let with_tag = |network: &Instantiation| match &encrypt.tag_parameter {
@@ -209,18 +223,19 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// Whether [`Core::network`] with words of so many bits works on blocks.
-    pub fn is_on_blocks(&self, variants: &[Instantiation], word_bits: u32) -> bool {
-        word_bits == 32 && variants.first().is_some_and(|sealing| self.blocks(sealing).is_some())
+    /// Bytes of a block, where [`Core::network`] with words of so many bits works on blocks.
+    pub fn block_bytes(&self, variants: &[Instantiation], word_bits: u32) -> Option<u64> {
+        let bytes = self.blocks(variants.first()?)?.bytes;
+        let word_bytes = u64::from(word_bits / 8);
+        (bytes.is_multiple_of(word_bytes) && bytes / word_bytes <= MOST_BLOCK_WORDS).then_some(bytes)
     }
 
-    /// The network that does both directions on blocks, where the one that encrypts is the standard one and keys and tags are
-    /// blocks.
+    /// The network that does both directions on blocks, where the one that encrypts is the standard one and there is no secret
+    /// message number.
     fn blocks(&self, sealing: &Instantiation) -> Option<&'a Blocks> {
-        let Core::Aead { encrypt, sizes: AeadSizes { key, nonce, tag, secret, .. }, .. } = self else { return None };
+        let Core::Aead { encrypt, sizes, .. } = self else { return None };
         let is_standard = encrypt.variants.first().is_some_and(|variant| variant.network == *sealing);
-        let fits = *key == BLOCK_BYTES && *tag == BLOCK_BYTES && (1..=BLOCK_BYTES).contains(nonce) && *secret == 0;
-        encrypt.blocks.as_ref().filter(|_| is_standard && fits)
+        encrypt.blocks.as_ref().filter(|_| is_standard && sizes.secret == 0)
     }
 
     /// What it is, with the sizes that it has, as a sentence.
@@ -356,13 +371,14 @@ impl Script {
         self.output.word("STT", SUCCESS << 28);
     }
 
-    /// A message to encrypt whose associated data and text come in several segments of whole blocks, as a core on blocks takes them.
-    pub fn encrypt_in_pieces(&mut self, message: &Sealed<'_>) {
+    /// A message to encrypt whose associated data and text come in several segments of whole blocks of so many bytes, as a core on
+    /// blocks takes them.
+    pub fn encrypt_in_pieces(&mut self, message: &Sealed<'_>, block_bytes: u64) {
         self.begin(ENCRYPT, "ENC", message);
         self.pdi.segment(NONCE, END_OF_TYPE, message.nonce);
-        self.pdi.pieces(AD, END_OF_TYPE, message.ad);
-        self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext);
-        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext);
+        self.pdi.pieces(AD, END_OF_TYPE, message.ad, block_bytes);
+        self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext, block_bytes);
+        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext, block_bytes);
         self.output.segment(TAG, END_OF_TYPE | LAST, message.tag);
         self.output.word("STT", SUCCESS << 28);
     }
@@ -370,7 +386,7 @@ impl Script {
     /// A message without text to decrypt, whose nonce is cut, which a core on blocks answers by failure.
     pub fn misfit(&mut self, message: &Sealed<'_>) {
         self.begin(DECRYPT, "DEC", message);
-        let (front, rest) = message.nonce.split_at(message.nonce.len().min(5));
+        let (front, rest) = message.nonce.split_at(1);
         self.pdi.segment(NONCE, 0, front);
         self.pdi.segment(NONCE, END_OF_TYPE, rest);
         self.pdi.segment(AD, END_OF_TYPE, message.ad);
@@ -451,10 +467,10 @@ impl Words {
     }
 
     /// A string in segments of whole blocks, of which one has none, and a last one; `flags` are those of that.
-    fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8]) {
+    fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8], block_bytes: u64) {
         let mut rest = bytes;
         for blocks in [1, 0, 2] {
-            let (front, behind) = rest.split_at(rest.len().min(blocks * BLOCK_BYTES as usize));
+            let (front, behind) = rest.split_at(rest.len().min(blocks * block_bytes as usize));
             if behind.is_empty() {
                 break;
             }
@@ -552,7 +568,7 @@ mod tests {
             ciphertext: &[],
             tag: &[8; 4],
         };
-        script.encrypt_in_pieces(&message);
+        script.encrypt_in_pieces(&message, 16);
         script.misfit(&message);
         let [pdi, _, output] = words(&script, |line| line.starts_with("HDR") || line.starts_with("STT"));
         let pieces = "D200000C 10000010 10000000 12000002 43000000";

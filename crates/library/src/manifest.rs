@@ -120,8 +120,8 @@
 //! variable length.
 //!
 //! An operation of authenticated encryption can name a network that does it and its inverse on blocks, for cores of hardware:
-//! `blocks = { network = "AsconBlocks", pads = true }` (`ctl.parts.lwc.AeadBlocks` has its ports; with `pads` strings of whole
-//! blocks have an empty block behind them).
+//! `blocks = { network = "AsconBlocks", bytes = 8, pads = true }` (`ctl.parts.lwc.AeadBlocks` has its ports; blocks have 16 bytes
+//! where nothing is said; with `pads` strings of whole blocks have an empty block behind them).
 //!
 //! Where more input than so much would bring back what may occur once only, as the blocks of a key stream whose counter comes
 //! round, `input_limit` of a set or an operation says how many bytes there may be, from the parameters of the network:
@@ -351,6 +351,8 @@ pub struct Operation {
 pub struct Blocks {
     /// The network, qualified.
     pub network: Instantiation,
+    /// Bytes of a block.
+    pub bytes: u64,
     /// Strings of whole blocks have an empty block behind them.
     pub pads: bool,
 }

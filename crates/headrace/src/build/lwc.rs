@@ -134,7 +134,7 @@ impl Workspace {
             });
             unverified_strings(spec, network, &forged)
         };
-        let in_pieces = !framed && core.is_on_blocks(&variants, build.word_bits);
+        let in_pieces = core.block_bytes(&variants, build.word_bits).filter(|_| !framed);
         let empty = Script::of_words(build.word_bits).framed(framed);
         let mut script = script(&core, &answers, most, empty, in_pieces, &refused_strings)
             .map_err(|why| Error::usage(format!("--shape lwc: {why}")))?;
@@ -207,14 +207,14 @@ fn measured(core: &Core<'_>, network: &Network, block_bytes: u64, script: &mut S
 type Refused<'a> = dyn Fn(&Sealed<'_>, &[u8]) -> Option<BTreeMap<Role, Vec<u8>>> + 'a;
 
 /// Messages of known answers: those of an authenticated cipher are encrypted, decrypted, and decrypted with a tag that is not theirs,
-/// in which one bit is wrong, another one each time. They are added to a script. `in_pieces` says that strings must be
-/// cut behind blocks.
+/// in which one bit is wrong, another one each time. They are added to a script. `in_pieces` says how many bytes a block has, where
+/// strings must be cut behind blocks.
 fn script(
     core: &Core<'_>,
     answers: &[KnownAnswer],
     most: usize,
     mut script: Script,
-    in_pieces: bool,
+    in_pieces: Option<u64>,
     refused: &Refused<'_>,
 ) -> std::result::Result<Script, String> {
     match core {
@@ -239,8 +239,8 @@ fn script(
                 let plaintext = strings.get(&Role::Output).map(Vec::as_slice).unwrap_or_default();
                 script.refuse(message, &forged, plaintext, strings.get(&Role::SecretNonceOut).map(Vec::as_slice));
             }
-            if in_pieces {
-                script.add_pieces(pieces(&all));
+            if let Some(block_bytes) = in_pieces {
+                script.add_pieces(pieces(&all, script.word_bits() as u32, block_bytes));
             }
         }
         Core::Hash { .. } => {
@@ -255,12 +255,12 @@ fn script(
     Ok(script)
 }
 
-/// Messages in several segments of whole blocks, and between them some that are cut within a block, which fail.
-fn pieces(all: &[Sealed<'_>]) -> Script {
-    let mut script = Script::of_words(32);
+/// Messages in several segments of whole blocks of so many bytes, and between them some that are cut within a block, which fail.
+fn pieces(all: &[Sealed<'_>], word_bits: u32, block_bytes: u64) -> Script {
+    let mut script = Script::of_words(word_bits);
     let empty = all.iter().find(|one| one.plaintext.is_empty());
     for message in spread(all, MOST_IN_PIECES) {
-        script.encrypt_in_pieces(message);
+        script.encrypt_in_pieces(message, block_bytes);
         empty.into_iter().for_each(|one| script.misfit(one));
         script.encrypt(message);
     }

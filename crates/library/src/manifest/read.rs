@@ -493,13 +493,14 @@ impl Reader<'_> {
         })
     }
 
-    /// A network on blocks, and whether it pads.
+    /// A network on blocks, their size, and whether it pads.
     fn blocks(&mut self, item: &Item<'_>) -> Option<Blocks> {
         let mut table = item.table(self.problems, "blocks")?;
         let network = table.need("network", "blocks", self.problems).and_then(|item| self.instantiation(&item));
         let pads = table.take("pads").and_then(|item| item.boolean(self.problems, "pads")).unwrap_or(false);
+        let bytes = table.take("bytes").and_then(|item| item.count(self.problems, "bytes"));
         table.finish("blocks", self.problems);
-        Some(Blocks { network: network?, pads })
+        Some(Blocks { network: network?, bytes: bytes.map_or(16, |bytes| bytes.max(1)), pads })
     }
 
     fn instantiation(&mut self, item: &Item<'_>) -> Option<Instantiation> {

@@ -201,6 +201,15 @@ uint32_t headrace_message_update(const struct headrace_operation *op, struct hea
     return HEADRACE_OK;
 }
 
+uint32_t headrace_message_update_on(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                    const uint8_t *in, size_t in_bytes, size_t left, struct headrace_room out) {
+    uint32_t result;
+    message->taken = in_bytes - left;
+    message->chunk = (uint32_t)left;
+    result = move_on(op, message, c, in + (in_bytes - left), left, &out);
+    return result == HEADRACE_OK || result == HEADRACE_ROOM ? result : hr_message_ended(op, message, result);
+}
+
 uint32_t headrace_message_final(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                 const struct headrace_bytes *strings, const struct headrace_room *rooms) {
     uint32_t result = HEADRACE_OK;

@@ -655,6 +655,76 @@ HR_FOLDED bool hr_message_whole(const struct headrace_operation *op, headrace_ta
     return true;
 }
 
+/* The rest of a piece that `take` began: so many bytes of it are left. */
+uint32_t headrace_message_update_on(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                    const uint8_t *in, size_t in_bytes, size_t left, struct headrace_room out);
+
+HR_FOLDED void hr_message_offer_nothing(const struct headrace_operation *op, struct headrace_windows *windows,
+                                        enum headrace_role role) {
+    if ((op->roles >> role & 1u) != 0) {
+        hr_message_offer(windows, op->strings[role].size_port, NULL, 0);
+        hr_message_offer(windows, op->strings[role].port, NULL, 0);
+    }
+}
+
+HR_FOLDED void hr_message_own_room(const struct headrace_operation *op, struct headrace_windows *windows, enum headrace_role role) {
+    if ((op->roles >> role & 1u) != 0) {
+        hr_message_make_room(windows, op->strings[role].size_port, NULL, 0);
+        hr_message_make_room(windows, op->strings[role].port, NULL, 0);
+    }
+}
+
+/* Whether a piece of a message that is under way comes to a network as it rests between whole blocks, and what comes of it then. */
+HR_FOLDED bool hr_message_piece(const struct headrace_operation *op, headrace_take_whole *take, struct headrace_message *message,
+                                void *c, const uint8_t *in, size_t in_bytes, const struct headrace_room *out, uint32_t *result) {
+    struct headrace_windows windows;
+    const uint32_t size = (uint32_t)in_bytes;
+    uint32_t dropped[16], began;
+    const bool streams = hr_message_streams(op);
+    if (!hr_message_is_plain(op) || message->state != HR_OPEN || message->holds || in_bytes == 0 || in_bytes > HR_CHUNK_MOST ||
+        (streams && (out->room < in_bytes || hr_message_overlap(in, in_bytes, out->bytes, out->room)))) {
+        return false;
+    }
+    /* Every port gets its tokens and its room: to have nothing is to be told so. */
+    hr_message_offer(&windows, op->rekey, NULL, 0);
+    hr_message_offer(&windows, op->decrypt, NULL, 0);
+    hr_message_offer_nothing(op, &windows, HEADRACE_KEY);
+    hr_message_offer_nothing(op, &windows, HEADRACE_NONCE);
+    hr_message_offer_nothing(op, &windows, HEADRACE_IV);
+    hr_message_offer_nothing(op, &windows, HEADRACE_SECRET_NONCE);
+    hr_message_offer_nothing(op, &windows, HEADRACE_AD);
+    hr_message_offer_nothing(op, &windows, HEADRACE_TAG_IN);
+    hr_message_offer(&windows, op->strings[HEADRACE_INPUT].size_port, &size, 1);
+    hr_message_offer(&windows, op->strings[HEADRACE_INPUT].port, in, in_bytes);
+    hr_message_own_room(op, &windows, HEADRACE_SECRET_NONCE_OUT);
+    hr_message_own_room(op, &windows, HEADRACE_TAG);
+    hr_message_make_room(&windows, op->verified, NULL, 0);
+    if (streams) {
+        hr_message_room_string(op, &windows, HEADRACE_OUTPUT, out, dropped);
+    } else {
+        hr_message_own_room(op, &windows, HEADRACE_OUTPUT);
+    }
+    windows.input = op->strings[HEADRACE_INPUT].port;
+    began = take(c, &windows);
+    if (began == HEADRACE_WHOLE_NOT) {
+        return false;
+    }
+    if (streams) {
+        *out->n_bytes = hr_message_made(&windows, op->strings[HEADRACE_OUTPUT].port, out->room);
+    } else {
+        hr_message_empty(out);
+    }
+    message->asked = in_bytes;
+    message->taken = in_bytes;
+    message->chunk = 0;
+    message->input_bytes += in_bytes;
+    *result = HEADRACE_OK;
+    if (began != HEADRACE_WHOLE_DONE) {
+        *result = headrace_message_update_on(op, message, c, in, in_bytes, windows.n_in[windows.input], *out);
+    }
+    return true;
+}
+
 /* Messages that are under way together. */
 #define HR_TOGETHER 64
 

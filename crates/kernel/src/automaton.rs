@@ -262,6 +262,8 @@ pub struct Part {
     pub to: usize,
     /// All states between, with both: positions in [`Automaton::states`].
     pub states: BTreeSet<usize>,
+    /// Whether it is a piece of a message, or the beginning or the end of one that came in pieces.
+    pub is_piece: bool,
 }
 
 /// What a sample came through.

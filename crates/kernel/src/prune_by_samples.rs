@@ -146,6 +146,7 @@ mod tests {
             from: states[0],
             to: states[states.len() - 1],
             states: states.iter().copied().collect(),
+            is_piece: false,
         };
         let parts = vec![part(&[0, 3, 4]), part(&[2, 0])];
         let (objects, holds, initial) = (Vec::new(), Vec::new(), Vec::new());

@@ -67,6 +67,23 @@ pub fn thorough_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item 
     all_streams(spec, ports, Among { pieces: true, every_length_beside: true })
 }
 
+/// Messages in pieces of whole blocks, as long messages of programs mostly come: streams of two under one key, each piece a part of its
+/// stream.
+pub fn pieces_of_blocks<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    let ports: Vec<&str> = ports.into_iter().collect();
+    let Some(port) = spec.input(Role::Input).filter(|_| spec.framing == Framing::Message && !spec.single_chunk) else {
+        return Vec::new();
+    };
+    let block = spec.block_bytes.unwrap_or(128);
+    let each = PIECE_BLOCKS * block;
+    let Some(length) = legal(port, block, PIECES * each) else { return Vec::new() };
+    let cuts = Cuts::Pieces { first: each, each, then_nothing: true };
+    let beside: &[u64] = if spec.inputs.iter().any(may_be_empty) { &[0, 13, 16] } else { &[0] };
+    let kind = Kind { apart: true, tag_last: true, ..Kind::default() };
+    let turns = |beside: u64| [0, KEPT].map(|number| Turn { number, length, beside: Some(beside), cuts });
+    beside.iter().map(|&beside| stream(spec, block, &ports, &turns(beside), kind)).collect()
+}
+
 /// A stream of one message for each number, with a text that is cut by chance, as those of small numbers among [`streams`]
 /// are. Others tell how much of what a network does those have met.
 pub fn cut_by_chance<'a>(
@@ -80,7 +97,7 @@ pub fn cut_by_chance<'a>(
     let message = |number| {
         let (length, cuts) = cut_anywhere(port, block, number)?;
         let turn = Turn { number: number as usize, length, beside: None, cuts };
-        Some(stream(spec, block, &ports, &[turn], Kind { plain: false, tag_last: true, other_nonce: false }))
+        Some(stream(spec, block, &ports, &[turn], Kind { tag_last: true, ..Kind::default() }))
     };
     numbers.filter_map(message).collect()
 }
@@ -105,7 +122,7 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     let plain: &[bool] = if spec.inputs.iter().any(may_be_empty) { &[false, true] } else { &[false] };
     // A host that verifies may be told the tag last.
     let tag_last: &[bool] = if spec.input(Role::TagIn).is_some() { &[true, false] } else { &[false] };
-    let kinds = |&tag_last: &bool| plain.iter().map(move |&plain| Kind { plain, tag_last, other_nonce: false });
+    let kinds = |&tag_last: &bool| plain.iter().map(move |&plain| Kind { plain, tag_last, ..Kind::default() });
     let mut kinds: Vec<Kind> = tag_last.iter().flat_map(kinds).collect();
     if other_nonce(spec).is_some() {
         kinds.push(Kind { other_nonce: true, ..kinds[0] });
@@ -137,6 +154,10 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     streams
 }
 
+/// Blocks of a piece, and pieces of a message, where these are samples by themselves.
+const PIECE_BLOCKS: u64 = 20;
+const PIECES: u64 = 3;
+
 /// How the messages of a stream are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Kind {
@@ -146,6 +167,8 @@ struct Kind {
     tag_last: bool,
     /// Their nonces are [`other_nonce`]s, where they have the choice.
     other_nonce: bool,
+    /// Each piece of a text comes when nothing more can be done with those before it.
+    apart: bool,
 }
 
 /// A message of a stream.
@@ -437,10 +460,16 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind
                 continue;
             }
         }
-        let mut parts: Vec<Vec<Vec<u128>>> = vec![vec![Vec::new(); ports.len()]; 1 + usize::from(tag.is_some())];
-        for PortData { port, tokens } in pieces.into_iter().flatten() {
+        let piece_of = |at: usize| if kind.apart { at } else { 0 };
+        let n_parts = piece_of(pieces.len() - 1) + 1 + usize::from(tag.is_some());
+        let mut parts: Vec<Vec<Vec<u128>>> = vec![vec![Vec::new(); ports.len()]; n_parts];
+        let of_pieces = pieces.into_iter().enumerate();
+        for (piece, PortData { port, tokens }) in
+            of_pieces.flat_map(|(piece, all)| all.into_iter().map(move |one| (piece, one)))
+        {
             let Some(at) = ports.iter().position(|name| *name == port) else { continue };
-            let all = &mut parts[usize::from(of_tag(&port))][at];
+            let part = if of_tag(&port) { n_parts - 1 } else { piece_of(piece) };
+            let all = &mut parts[part][at];
             match tokens {
                 Tokens::Bytes(bytes) => all.extend(bytes.into_iter().map(u128::from)),
                 Tokens::Words(words) => all.extend(words.into_iter().map(u128::from)),

@@ -29,6 +29,7 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         usual: samples::streams(spec, ports()),
         thorough: samples::thorough_streams(spec, ports()),
         plain: samples::plain_streams(spec, ports()),
+        pieces: samples::pieces_of_blocks(spec, ports()),
     };
     let found =
         search(network, &samples).map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;

@@ -8,6 +8,7 @@ use headrace_kernel::automaton::{Automaton, Step};
 use headrace_kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, Transition};
 use headrace_transform::control::{Limits, Unrolling, automaton_of};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Elements of all objects together, in bits, that may lie in registers.
 const MOST_BITS: u64 = 1 << 15;
@@ -20,6 +21,7 @@ const LIMITS: Limits = Limits {
     values: 12,
     // Whatever a task does must be straight.
     unrolling: Unrolling { iterations: 300, operations: 160_000 },
+    outputs: Vec::new(),
 };
 
 /// What may happen in a state.
@@ -148,6 +150,26 @@ impl Tree {
     }
 }
 
+/// Tokens of a beat at each output port, where transitions put out one beat at a port, or several: a port of a datapath has one beat
+/// at a time. None where no port has that.
+fn beats_within(automaton: &Automaton, n_ports: usize) -> Option<Vec<Option<u64>>> {
+    let mut counts: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); n_ports];
+    for state in &automaton.states {
+        state.step.transitions(&mut |transition, _| {
+            let produced = transition.produces.iter().zip(&mut counts).filter(|(tokens, _)| **tokens > 0);
+            produced.for_each(|(tokens, counts)| {
+                counts.insert(*tokens);
+            });
+        });
+    }
+    let beat = |counts: &BTreeSet<u64>| {
+        let least = *counts.first()?;
+        (counts.len() > 1 && counts.iter().all(|tokens| tokens.is_multiple_of(least))).then_some(least)
+    };
+    let beats: Vec<Option<u64>> = counts.iter().map(beat).collect();
+    beats.iter().any(Option::is_some).then_some(beats)
+}
+
 impl Region {
     /// The region that a network is.
     ///
@@ -155,7 +177,11 @@ impl Region {
     ///
     /// Why it is none, as a sentence without a full stop.
     pub(crate) fn of(network: &Network) -> Result<Region, String> {
-        let automaton = automaton_of(network, &[], &LIMITS).map_err(|refused| refused.reason)?;
+        let explored = |limits: &Limits| automaton_of(network, &[], limits).map_err(|refused| refused.reason);
+        let mut automaton = explored(&LIMITS)?;
+        if let Some(outputs) = beats_within(&automaton, network.outputs.len()) {
+            automaton = explored(&Limits { outputs, ..LIMITS })?;
+        }
         let smaller = automaton.with_less_storage();
         Self::of_automaton(smaller.unwrap_or(automaton))
     }

@@ -33,7 +33,8 @@ pub fn text(automaton: &Automaton) -> String {
         printer.line(&format!("path {} {whole} {{{}}}", path.n_parts, numbers(&path.states)));
     }
     for part in &automaton.parts {
-        printer.line(&format!("message {} {} {{{}}}", part.from, part.to, numbers(&part.states)));
+        let kind = if part.is_piece { "piece" } else { "message" };
+        printer.line(&format!("{kind} {} {} {{{}}}", part.from, part.to, numbers(&part.states)));
     }
     printer.out.push_str("}\n");
     printer.out

@@ -293,7 +293,7 @@ impl Reader {
         }
         let values = self.values()?;
         while !self.closes() {
-            match self.word("`state`, `open`, `path`, `message` or `}`")?.as_str() {
+            match self.word("`state`, `open`, `path`, `message`, `piece` or `}`")?.as_str() {
                 "state" => {
                     let number: usize = self.number()?;
                     if number != automaton.states.len() {
@@ -313,13 +313,14 @@ impl Reader {
                     let states = BTreeSet::from_iter(self.numbers()?);
                     automaton.paths.push(Path { n_parts, is_whole, states });
                 }
-                "message" => {
+                kind @ ("message" | "piece") => {
                     let (from, to) = (self.number()?, self.number()?);
-                    automaton.parts.push(Part { from, to, states: BTreeSet::from_iter(self.numbers()?) });
+                    let states = BTreeSet::from_iter(self.numbers()?);
+                    automaton.parts.push(Part { from, to, states, is_piece: kind == "piece" });
                 }
                 _ => {
                     self.at -= 1;
-                    return Err(self.wrong("`state`, `open`, `path`, `message` or `}`"));
+                    return Err(self.wrong("`state`, `open`, `path`, `message`, `piece` or `}`"));
                 }
             }
         }

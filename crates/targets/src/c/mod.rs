@@ -239,8 +239,8 @@ pub struct Emission {
     pub size: usize,
     /// Whether it may leave its automaton.
     pub(crate) leaves: bool,
-    /// The function for whole messages, where there is one: it stands in the source file of the network alone.
-    pub(crate) take_whole: Option<String>,
+    /// Functions for whole messages and pieces: they stand in the source file of the network alone.
+    pub(crate) one_shot: fused::OneShot,
 }
 
 /// The prefix for a network: its name without the package.
@@ -317,9 +317,9 @@ pub fn emit_with(
     if !printed.of_many.is_empty() {
         files.insert(file_of_many(&prefix), source("", &printed.of_many));
     }
-    let PrintedNetwork { loops, kernels, refused, size, leaves, take_whole, .. } = printed;
+    let PrintedNetwork { loops, kernels, refused, size, leaves, one_shot, .. } = printed;
     let places = places.into_inner().places;
-    Ok(Emission { files, places, prefix, fused: is_fused, loops, kernels, refused, size, leaves, take_whole })
+    Ok(Emission { files, places, prefix, fused: is_fused, loops, kernels, refused, size, leaves, one_shot })
 }
 
 /// Several networks in one source text.

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 const MAX_ELEMENTS: usize = 1 << 22;
 
 /// How far an exploration goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// States of the automaton.
     pub states: usize,
@@ -36,6 +36,9 @@ pub struct Limits {
     pub values: usize,
     /// Which loops in actions are unrolled.
     pub unrolling: Unrolling,
+    /// Tokens that a transition puts out at each output port, if there is more than one firing to it; none are said: as many as it
+    /// comes to.
+    pub outputs: Vec<Option<u64>>,
 }
 
 /// A policy of loop unrolling: which loops of actions, whose trip count is known, become straight-line code. The others stay loops
@@ -62,7 +65,7 @@ impl Default for Unrolling {
 impl Default for Limits {
     fn default() -> Self {
         let unrolling = Unrolling::default();
-        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 12, unrolling }
+        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 12, unrolling, outputs: Vec::new() }
     }
 }
 
@@ -80,6 +83,20 @@ pub type Sample = Vec<Vec<Vec<u128>>>;
 ///
 /// Why the network cannot do without a run-time scheduler.
 pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> Result<Automaton, NotFused> {
+    automaton_of_pieces(network, samples, &[], limits)
+}
+
+/// The same with further samples, each of them one message in pieces.
+///
+/// # Errors
+///
+/// As [`automaton_of`].
+pub fn automaton_of_pieces(
+    network: &Network,
+    samples: &[Sample],
+    pieces: &[Sample],
+    limits: &Limits,
+) -> Result<Automaton, NotFused> {
     for (at, instance) in network.instances.iter().enumerate() {
         let actor = network.actor_of(InstanceId(at as u32));
         if findings(actor).iter().any(|finding| matches!(finding.dependence, Dependence::Time { .. })) {
@@ -98,7 +115,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
         let mut explorer = Explorer::new(network, &slice, &wiring, limits, (general, late))?;
         let known_before = explorer.n_general();
         let n_late = explorer.late.len();
-        explorer.explore(samples)?;
+        explorer.explore(samples, pieces)?;
         if explorer.late.len() > n_late {
             (general, late) = (FxHashMap::default(), explorer.late);
             continue;
@@ -337,7 +354,7 @@ impl<'a> Explorer<'a> {
         self.general.values().map(|general| general.slots.len()).sum()
     }
 
-    fn explore(&mut self, samples: &[Sample]) -> Result<(), NotFused> {
+    fn explore(&mut self, samples: &[Sample], pieces: &[Sample]) -> Result<(), NotFused> {
         // The first state knows what the variables of control begin with.
         let known = self
             .scalars
@@ -363,8 +380,9 @@ impl<'a> Explorer<'a> {
                 next += 1;
             }
         }
-        for sample in samples {
-            self.follow(sample)?;
+        let all = samples.iter().map(|sample| (sample, false)).chain(pieces.iter().map(|sample| (sample, true)));
+        for (sample, is_piece) in all {
+            self.follow(sample, is_piece)?;
             if self.n_sampled_values > SAMPLED_VALUES {
                 break;
             }
@@ -498,6 +516,12 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
+    /// Whether more tokens have been put out at a port than limits say.
+    fn puts_out_too_much(&self, state: &State) -> bool {
+        let limits = state.produced.iter().zip(&self.limits.outputs);
+        limits.into_iter().any(|(produced, most)| most.is_some_and(|most| *produced > most))
+    }
+
     /// After the first firing, with actions that are long if it was one: on until something must be decided.
     fn go_on(&mut self, mut state: State, mut long: Vec<(usize, usize)>) -> Result<Tree, NotFused> {
         let mut wanted = Vec::new();
@@ -512,6 +536,7 @@ impl<'a> Explorer<'a> {
             if *count > 300 || firings > self.limits.firings || !met.insert(key) {
                 return Ok(self.arrive(state));
             }
+            let shorter = (!self.limits.outputs.is_empty()).then(|| state.clone());
             let mut scheduler = self.scheduler();
             // An action that is long is a transition by itself, or with others that are long and all that follows them.
             let alone = (long.len() == 1).then(|| state.clone());
@@ -520,6 +545,9 @@ impl<'a> Explorer<'a> {
             long = scheduler.long.take().unwrap_or_default();
             if let Some(alone) = alone.filter(|_| long.len() == 1) {
                 return Ok(self.arrive(alone));
+            }
+            if let Some(shorter) = shorter.filter(|_| self.puts_out_too_much(&state)) {
+                return Ok(self.arrive(shorter));
             }
             match progress {
                 Progress::Fired => firings += 1,

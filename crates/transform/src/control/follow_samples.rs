@@ -17,8 +17,8 @@ const SAMPLED_EFFECTS: u64 = 3_000_000;
 pub(super) const SAMPLED_VALUES: u64 = 40_000_000;
 
 impl Explorer<'_> {
-    /// Explores what a sample does.
-    pub(super) fn follow(&mut self, sample: &Sample) -> Result<(), NotFused> {
+    /// Explores what a sample does, whose parts are messages, or pieces of one.
+    pub(super) fn follow(&mut self, sample: &Sample, is_piece: bool) -> Result<(), NotFused> {
         let mut parts = sample.iter();
         let mut world = World {
             inputs: vec![Vec::new(); self.network.inputs.len()],
@@ -52,13 +52,14 @@ impl Explorer<'_> {
             match next? {
                 Some(target) => at = target,
                 None => match parts.next() {
-                    Some(part) => {
+                    Some(tokens) => {
                         if path.n_parts > 0 {
                             self.paths.push(path.clone());
                         }
                         path.n_parts += 1;
-                        self.parts.extend(part_of.replace(Part { from: at, to: at, states: BTreeSet::new() }));
-                        world.inputs.iter_mut().zip(part).for_each(|(all, more)| all.extend(more));
+                        let part = Part { from: at, to: at, states: BTreeSet::new(), is_piece };
+                        self.parts.extend(part_of.replace(part));
+                        world.inputs.iter_mut().zip(tokens).for_each(|(all, more)| all.extend(more));
                     }
                     None => break,
                 },

@@ -3,7 +3,7 @@
 //! An automaton may have more states than compilers can take. Then it is made again along fewer samples, or pruned to the
 //! states that whole samples come through; what generates code says how long its code is, and no more.
 
-use super::{Automaton, Limits, NotFused, Sample, automaton_of};
+use super::{Automaton, Limits, NotFused, Sample, automaton_of_pieces};
 
 /// Effects of an automaton that code is generated for: beyond, it takes too long to compile.
 const MOST_EFFECTS: usize = 14_000;
@@ -26,6 +26,8 @@ pub struct Samples {
     pub thorough: Vec<Sample>,
     /// Whole messages, for networks in which pieces of messages lead through too many states.
     pub plain: Vec<Sample>,
+    /// Messages in pieces of whole blocks, each of which comes when nothing can be done with those before.
+    pub pieces: Vec<Sample>,
 }
 
 /// The control automaton of a network along as many samples as there is room for, no larger than code is generated for.
@@ -35,7 +37,8 @@ pub struct Samples {
 /// Why there is no automaton along the usual samples and none along the plain ones; `Ok(None)`: nothing of it that has
 /// room is worth it.
 pub fn search(network: &headrace_ir::Network, samples: &Samples) -> Result<Option<Automaton>, NotFused> {
-    let found = |samples: &[Sample]| automaton_of(network, samples, &Limits::default());
+    let pieces = &samples.pieces[..];
+    let found = |samples: &[Sample]| automaton_of_pieces(network, samples, pieces, &Limits::default());
     // Where pieces lead through too much, whole messages are still fast.
     let mut automaton = found(&samples.usual).or_else(|refused| found(&samples.plain).map_err(|_| refused))?;
     // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room

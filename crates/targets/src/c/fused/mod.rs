@@ -81,6 +81,7 @@ use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Brevity, Step, within};
 use headrace_transform::kernel::{Effect, Object, TableId};
+pub(crate) use one_shot::OneShot;
 use rustc_hash::FxHashMap;
 use states::PrintedStates;
 use std::cell::RefCell;
@@ -242,8 +243,8 @@ fn print(
     if loops.has_kernels() {
         let _ = write!(definitions, "extern const struct headrace_kernels {prefix}_kernels;\n\n");
     }
-    let PrintedStates { transitions, states, whole, found, size: of_states } = writer.states(&loops);
-    let has_whole = !whole.is_empty();
+    let PrintedStates { transitions, states, whole, piece, found, size: of_states } = writer.states(&loops);
+    let (has_whole, has_piece) = (!whole.is_empty(), !piece.is_empty());
     let functions = writer.functions();
     let of_scheduled = scheduled.as_ref().map_or(0, |scheduled| scheduled.size);
     let of_others = PRELUDE + of_scheduled + STATE * automaton.states.len() + of_states;
@@ -254,7 +255,7 @@ fn print(
     let size = of_others + loops.size();
     definitions.push_str(&writer.loops_text(&loops, &found));
     let of_many = writer.of_many(&loops);
-    [transitions, states, whole, functions].iter().for_each(|text| definitions.push_str(text));
+    [transitions, states, whole, piece, functions].iter().for_each(|text| definitions.push_str(text));
     let (mut kernels, mut refused) = (Vec::new(), Vec::new());
     for (_, kernel) in loops.kernels.drain(..) {
         match kernel {
@@ -273,7 +274,10 @@ fn print(
         refused,
         size,
         leaves: scheduled.is_some(),
-        take_whole: has_whole.then(|| format!("{prefix}_any_whole")),
+        one_shot: OneShot {
+            whole: has_whole.then(|| format!("{prefix}_any_whole")),
+            piece: has_piece.then(|| format!("{prefix}_any_piece")),
+        },
     }
 }
 

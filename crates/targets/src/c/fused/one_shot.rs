@@ -7,6 +7,9 @@
 //! Nothing of the boundary is stored: stores that wait behind those of a long loop are what a short way between two
 //! loops costs most. What another way needs is left in the context as [`super::ports`] has it, for the automaton to go
 //! on.
+//!
+//! Pieces of long messages have the same, in a function of their own: from the state in which whole blocks leave the
+//! network, through its loop, and back.
 
 use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
@@ -17,6 +20,7 @@ use super::suspension_points::Stops;
 use super::template::{Hole, Template};
 use headrace_transform::control::{Automaton, Part};
 use headrace_transform::kernel::Effect;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -32,16 +36,43 @@ const MOST_MORE: usize = 8;
 /// Size of them.
 const MOST_WHOLE: usize = 7_500;
 
+/// Size of those of pieces.
+const MOST_PIECE: usize = 2_500;
+
 /// A state is one that messages rest in where one of so many messages finds it, of those that find the one that most
 /// do.
 const RESTS: usize = 4;
+
+/// Functions that take a message, or a piece of one, with the boundary in registers, where there are such.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OneShot {
+    /// That for whole messages.
+    pub whole: Option<String>,
+    /// That for pieces of whole blocks.
+    pub piece: Option<String>,
+}
+
+impl OneShot {
+    /// None.
+    pub(crate) const NONE: Self = Self { whole: None, piece: None };
+}
+
+/// What comes through some states again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trip {
+    /// Whole messages.
+    Message,
+    /// Pieces of messages.
+    Piece,
+}
 
 /// The states that most messages find and leave, and states that such messages come through: those of the plainest with a
 /// loop first, which is what a message of a few whole blocks is, then those of most messages, and all of each; none that
 /// `avoided` names, and no more than [`MOST_WHOLE`] of what `sizes` says of each.
 fn round_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
     let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
-    let all: Vec<&Part> = automaton.parts.iter().filter(|part| part.states.len() > 1).filter(fits).collect();
+    let all: Vec<&Part> =
+        automaton.parts.iter().filter(|part| part.states.len() > 1 && !part.is_piece).filter(fits).collect();
     let mut found: BTreeMap<usize, usize> = BTreeMap::new();
     for part in all.iter().filter(|part| part.from == part.to) {
         *found.entry(part.from).or_default() += 1;
@@ -79,6 +110,30 @@ fn round_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Optio
         }
         states.extend(&entry.states);
         rests.insert(entry.from);
+    }
+    (!rests.is_empty()).then_some((rests, states))
+}
+
+/// States that pieces of whole blocks find and leave, and those that they come through: the plainest for each such state, as many as
+/// there is room for, and first where most are.
+fn piece_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
+    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    let mut by_rest: BTreeMap<usize, Vec<&Part>> = BTreeMap::new();
+    for part in automaton.parts.iter().filter(fits).filter(|part| part.is_piece && part.from == part.to) {
+        by_rest.entry(part.from).or_default().push(part);
+    }
+    let mut pieces: Vec<(usize, &Part)> = by_rest
+        .into_values()
+        .filter_map(|parts| Some((parts.len(), plainest(automaton, parts.iter().copied())?)))
+        .collect();
+    pieces.sort_by_key(|(parts, piece)| (Reverse(*parts), piece.from));
+    let (mut rests, mut states) = (BTreeSet::new(), BTreeSet::new());
+    for (_, piece) in pieces {
+        let both: BTreeSet<usize> = piece.states.union(&states).copied().collect();
+        if both.len() <= MOST_STATES && size_of(both.iter().copied(), sizes) <= MOST_PIECE {
+            states = both;
+            rests.insert(piece.from);
+        }
     }
     (!rests.is_empty()).then_some((rests, states))
 }
@@ -125,6 +180,27 @@ impl Writer<'_> {
         round_trip(self.automaton, &stops.traps, &sizes).filter(|_| few)
     }
 
+    /// The states where pieces of whole blocks begin and all that they come through, if those are printed.
+    pub(super) fn piece_trip(&self, stops: &Stops, back: Back) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
+        let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
+        let sizes: Vec<usize> = (0..self.automaton.states.len()).map(|at| self.whole_size(at, back)).collect();
+        if std::env::var("WHY").is_ok() {
+            for part in &self.automaton.parts {
+                if part.is_piece {
+                    eprintln!(
+                        "{} -> {} {:?} size {} trap {}",
+                        part.from,
+                        part.to,
+                        part.states,
+                        size_of(part.states.iter().copied(), &sizes),
+                        part.states.iter().any(|&at| stops.traps[at])
+                    );
+                }
+            }
+        }
+        piece_trip(self.automaton, &stops.traps, &sizes).filter(|_| few)
+    }
+
     /// The size of a state where whole messages come through it.
     fn whole_size(&self, at: usize, back: Back) -> usize {
         let state = &self.automaton.states[at];
@@ -142,9 +218,10 @@ impl Writer<'_> {
         text
     }
 
-    /// `PREFIX_any_whole` for a trip.
+    /// `PREFIX_any_whole` for a trip of messages, or `PREFIX_any_piece` for one of pieces.
     pub(super) fn whole_states(
         &self,
+        of: Trip,
         (rests_in, states): (BTreeSet<usize>, BTreeSet<usize>),
         back: Back,
         functions: &mut KernelFunctions,
@@ -178,7 +255,10 @@ impl Writer<'_> {
             printed.insert(number, [repeats, step]);
         }
         let mut text = String::new();
-        let way = usual_way(self.automaton, &rests_in, &states).unwrap_or_default();
+        let way = match of {
+            Trip::Message => usual_way(self.automaton, &rests_in, &states).unwrap_or_default(),
+            Trip::Piece => Vec::new(),
+        };
         let more: usize = way.iter().map(own).sum();
         let way = if size + more > MOST_WHOLE { &[][..] } else { &way[..] };
         for (at, number) in way.iter().enumerate() {
@@ -248,10 +328,18 @@ impl Writer<'_> {
         } else {
             format!(" || hr_any(s->waiting, {})", self.n_waiting())
         };
+        let (about, name) = match of {
+            Trip::Message => (
+                format!(
+                    "A message for a network that rests in state {listed}, on the ways of most messages: a part of the function for whole\n   messages."
+                ),
+                "whole",
+            ),
+            Trip::Piece => (format!("A piece of whole blocks for a network that rests in state {listed}."), "piece"),
+        };
         format!(
-            "/* A message for a network that rests in state {listed}, on the ways of most messages: a part of the function for whole
-   messages. */
-HR_PART uint32_t {prefix}_any_whole(void *context, struct headrace_windows *w) {{
+            "/* {about} */
+HR_PART uint32_t {prefix}_any_{name}(void *context, struct headrace_windows *w) {{
     struct {prefix} *const s = (struct {prefix} *)context;
     uint32_t found;
     if ({elsewhere}{left} || s->helpers != NULL{rests}) {{
@@ -294,12 +382,16 @@ mod tests {
             from: states[0],
             to: states[states.len() - 1],
             states: states.iter().copied().collect(),
+            is_piece: false,
         };
         // The first message leaves another state, one finds nothing to do, and 7 is rarer than 5.
         let mut parts = vec![part(&[0, 1, 5]), part(&[5]), part(&[5, 2, 5]), part(&[7, 8, 7]), part(&[5, 3, 5])];
         parts.extend([5, 5, 5].map(|from| part(&[from, 2, from])));
         // One may stop in the middle, and one comes through too many.
-        parts.extend([part(&[5, 4, 5]), Part { from: 5, to: 5, states: (5..5 + MOST_STATES).collect() }]);
+        parts.extend([
+            part(&[5, 4, 5]),
+            Part { from: 5, to: 5, states: (5..5 + MOST_STATES).collect(), is_piece: false },
+        ]);
         let automaton = Automaton { parts, ..Automaton::default() };
         let avoided = [false, false, false, false, true];
         assert_eq!(

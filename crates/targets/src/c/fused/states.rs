@@ -4,6 +4,7 @@
 use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::loops::Loops;
+use super::one_shot::Trip;
 use super::outlined_transitions::{CALL, KernelFunctions, is_long};
 use super::state_form::StateForm;
 use super::suspension_points::Stops;
@@ -66,8 +67,9 @@ pub(super) struct PrintedStates {
     pub transitions: String,
     /// Functions of states, which come after those of transitions.
     pub states: String,
-    /// The function for whole messages, which comes last.
+    /// The function for whole messages, and that for pieces, which come last.
     pub whole: String,
+    pub piece: String,
     /// What they use that stands above loops.
     pub found: BTreeSet<Support>,
     /// The size of all of it, in operands.
@@ -87,11 +89,15 @@ impl Writer<'_> {
         let mut places = Stops::of(self.automaton);
         let back = Back { repeated: &repeated, copies: &copies };
         let trip = self.whole_trip(&places, back);
+        let pieces = self.piece_trip(&places, back);
         let hot = self.often(trip.as_ref().map(|(_, states)| states));
         // What a message comes through that is begun under another key or given in pieces is worth less code than the rest.
         let core = trip.as_ref().map(|(_, states)| self.core(states));
         let writer = &Writer { hot: Some(core.as_ref().unwrap_or(&hot)), ..*self };
         if let Some((_, states)) = &trip {
+            places.after_whole(self.automaton, states);
+        }
+        if let Some((_, states)) = &pieces {
             places.after_whole(self.automaton, states);
         }
         let mut blocks = Vec::with_capacity(self.automaton.states.len());
@@ -133,13 +139,15 @@ impl Writer<'_> {
             forms.push(functions.form.take());
         }
         let (text, merged) = self.steps(&blocks, forms, &hot, &mut places);
-        let whole =
-            trip.map_or_else(String::new, |trip| writer.whole_states(trip, back, &mut functions, &mut repeating));
+        let mut of_trip = |of, trip: Option<_>| {
+            trip.map_or_else(String::new, |trip| writer.whole_states(of, trip, back, &mut functions, &mut repeating))
+        };
+        let (whole, piece) = (of_trip(Trip::Message, trip), of_trip(Trip::Piece, pieces));
         let transitions = functions.text + &repeating.text;
         // What several states do stands once.
         let merged: usize = merged.into_iter().map(|state| sizes[state]).sum();
         let size = functions.size - merged + repeating.size;
-        PrintedStates { transitions, states: text, whole, found: functions.found, size }
+        PrintedStates { transitions, states: text, whole, piece, found: functions.found, size }
     }
 
     pub(super) fn step(

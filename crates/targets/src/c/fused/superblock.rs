@@ -22,7 +22,8 @@ pub(super) fn usual_way(
     rests: &BTreeSet<usize>,
     states: &BTreeSet<usize>,
 ) -> Option<Vec<usize>> {
-    let fits = |part: &&Part| rests.contains(&part.from) && rests.contains(&part.to) && part.states.is_subset(states);
+    let leaves = |part: &Part| rests.contains(&part.from) && rests.contains(&part.to);
+    let fits = |part: &&Part| !part.is_piece && leaves(part) && part.states.is_subset(states);
     let part = plainest(automaton, automaton.parts.iter().filter(fits))?;
     let targets = |at| targets(automaton, at);
     let open = part.states.iter().copied().filter(|&at| at != part.from && at != part.to).collect();
@@ -148,7 +149,8 @@ mod tests {
             state(&[0, 4], vec![counted(0)]),
             state(&[3], Vec::new()),
         ];
-        let part = |states: &[usize]| Part { from: 0, to: 0, states: states.iter().copied().collect() };
+        let part =
+            |states: &[usize]| Part { from: 0, to: 0, states: states.iter().copied().collect(), is_piece: false };
         let parts = vec![part(&[0, 1]), part(&[0, 3, 4]), part(&[0, 1, 2, 3]), part(&[0, 1, 2])];
         let automaton = Automaton { states, parts, ..Automaton::default() };
         assert_eq!(plainest(&automaton, automaton.parts.iter()), Some(&automaton.parts[3]));

@@ -8,6 +8,7 @@ mod profile;
 
 use crate::c::PrintedLoop;
 use crate::c::ctype;
+use crate::c::fused::OneShot;
 use crate::c::kernel::Items;
 use crate::c::names::Names;
 use crate::c::plan::{Plan, Tables};
@@ -48,8 +49,8 @@ pub struct PrintedNetwork {
     pub refused: Vec<String>,
     /// Whether it may leave its automaton.
     pub leaves: bool,
-    /// The function for whole messages, where there is one.
-    pub take_whole: Option<String>,
+    /// Functions for whole messages and pieces.
+    pub(crate) one_shot: OneShot,
     /// How long the definitions are, in operands.
     pub size: usize,
 }
@@ -218,7 +219,7 @@ pub fn print(
         kernels: Vec::new(),
         refused: Vec::new(),
         leaves: false,
-        take_whole: None,
+        one_shot: OneShot::default(),
         size: NAME * size,
     }
 }

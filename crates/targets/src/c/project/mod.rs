@@ -156,8 +156,7 @@ pub(crate) fn networks(
             Ok(mut emission) => {
                 let of_many = emission.files.get_mut(&file_of_many(&prefix(spec)));
                 let part = if of_many.is_some() { shape::Part::OfOne } else { shape::Part::All };
-                let called =
-                    shape::CalledNetwork { part, leaves: emission.leaves, take_whole: emission.take_whole.as_deref() };
+                let called = shape::CalledNetwork { part, leaves: emission.leaves, one_shot: &emission.one_shot };
                 if let Some(source) = of_many {
                     let called = shape::CalledNetwork { part: shape::Part::OfMany, ..called };
                     source.extend(behind(spec, network, called).into_bytes());

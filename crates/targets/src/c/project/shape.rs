@@ -8,6 +8,7 @@
 //! of the ports and thin functions with the parameters that the operation has.
 
 use super::{network_prefix, operation_prefix, set_name};
+use crate::c::fused::OneShot;
 pub(super) use crate::operation::{Function, Parameter, STRINGS, functions, parameters, streams, withholds};
 use crate::operation::{Lengths, Operation};
 use headrace_ir::Network;
@@ -347,13 +348,13 @@ pub(crate) struct CalledNetwork<'a> {
     pub(crate) part: Part,
     /// Whether the network may leave its automaton.
     pub(crate) leaves: bool,
-    /// Its function for whole messages, where there is one.
-    pub(crate) take_whole: Option<&'a str>,
+    /// Its functions for whole messages and pieces.
+    pub(crate) one_shot: &'a OneShot,
 }
 
 impl CalledNetwork<'static> {
     /// A network that has no automaton to leave.
-    pub(crate) const PLAIN: Self = Self { part: Part::All, leaves: false, take_whole: None };
+    pub(crate) const PLAIN: Self = Self { part: Part::All, leaves: false, one_shot: &OneShot::NONE };
 }
 
 /// Bytes for the key in the context of an operation: where the network may leave its automaton, a key that is given again
@@ -394,7 +395,7 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetw
         Part::OfMany => *function == Function::Many,
     };
     for function in functions(spec).into_iter().filter(wanted) {
-        body(&mut text, &op, spec, function, called.take_whole);
+        body(&mut text, &op, spec, function, called.one_shot);
     }
     if part == Part::OfMany {
         return text;
@@ -478,12 +479,12 @@ fn range(Lengths { min, max, multiple }: &Lengths) -> String {
 }
 
 /// A function: its strings by role, and the call of the one that does the work.
-fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, take_whole: Option<&str>) {
+fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, one_shot: &OneShot) {
     let listed = parameters(spec, function);
     let table = format!("&{op}_operation");
     let rest = "&context->message, &context->network";
     let context = format!("{table}, {rest}");
-    let take = take_whole.unwrap_or("NULL");
+    let take = one_shot.whole.as_deref().unwrap_or("NULL");
     let (mut given, mut rooms) = (String::new(), String::new());
     for Parameter { constant: role, name, port } in &listed {
         let constant = constant(role);
@@ -511,9 +512,16 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, t
         Function::Key => format!("    return headrace_message_key({context}, key, key_bytes);\n"),
         Function::Blocks => format!("    return headrace_message_blocks({context}, in, out, n_blocks);\n"),
         Function::Init => format!("{strings}    return headrace_message_init({context}, strings);\n"),
-        Function::Update => format!(
-            "    const struct headrace_room to = {{{room}}};\n    return headrace_message_update({context}, in, in_bytes, to);\n"
-        ),
+        Function::Update => {
+            let piece = one_shot.piece.as_ref().map_or(String::new(), |take| {
+                format!(
+                    "    uint32_t result;\n    if (hr_message_piece({table}, {take}, {rest}, in, in_bytes, &to, &result)) {{\n        return result;\n    }}\n"
+                )
+            });
+            format!(
+                "    const struct headrace_room to = {{{room}}};\n{piece}    return headrace_message_update({context}, in, in_bytes, to);\n"
+            )
+        }
         Function::Generate => format!(
             "{strings}    const struct headrace_room to = {{{room}}};\n    return headrace_message_words({context}, strings, n_words, to);\n"
         ),

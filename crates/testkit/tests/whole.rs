@@ -17,26 +17,26 @@ const MAIN: &str = include_str!("whole/main.c");
 const CASES: &str = include_str!("whole/cases.h");
 
 /// Operations, and the one that makes their messages where not every string is one; whether some are taken at once: the state that
-/// most samples find must be one that messages of any lengths leave, too.
-const OPERATIONS: &[(&str, &str, Option<&str>, bool)] = &[
-    ("aes128", "ctr", None, true),
-    ("aes128", "cbc-decrypt", None, true),
-    ("aes128", "ecb-pad-encrypt", None, true),
-    ("aes128", "ecb-pad-decrypt", Some("ecb-pad-encrypt"), false),
-    ("aes128", "cfb-decrypt", None, false),
-    ("aes128-gcm", "aead-encrypt", None, true),
-    ("aes128-gcm", "aead-decrypt", Some("aead-encrypt"), true),
-    ("aes128-ccm", "aead-encrypt", None, true),
-    ("aes128-ocb3", "aead-decrypt", Some("aead-encrypt"), false),
-    ("aes128-cmac", "mac", None, false),
-    ("aes128-cmac", "verify", Some("mac"), false),
-    ("des", "ctr", None, true),
-    ("ascon-aead128", "aead-encrypt", None, true),
-    ("chacha20", "stream", None, true),
+/// most samples find must be one that messages of any lengths leave, too; and whether some pieces are.
+const OPERATIONS: &[(&str, &str, Option<&str>, bool, bool)] = &[
+    ("aes128", "ctr", None, true, true),
+    ("aes128", "cbc-decrypt", None, true, false),
+    ("aes128", "ecb-pad-encrypt", None, true, false),
+    ("aes128", "ecb-pad-decrypt", Some("ecb-pad-encrypt"), false, false),
+    ("aes128", "cfb-decrypt", None, false, false),
+    ("aes128-gcm", "aead-encrypt", None, true, true),
+    ("aes128-gcm", "aead-decrypt", Some("aead-encrypt"), true, false),
+    ("aes128-ccm", "aead-encrypt", None, true, false),
+    ("aes128-ocb3", "aead-decrypt", Some("aead-encrypt"), false, false),
+    ("aes128-cmac", "mac", None, false, false),
+    ("aes128-cmac", "verify", Some("mac"), false, false),
+    ("des", "ctr", None, true, true),
+    ("ascon-aead128", "aead-encrypt", None, true, false),
+    ("chacha20", "stream", None, true, true),
 ];
 
 /// Every other one, those that a day begins with or the others: all of them with `HEADRACE_WHOLE=all`.
-fn operations() -> Vec<(&'static str, &'static str, Option<&'static str>, bool)> {
+fn operations() -> Vec<(&'static str, &'static str, Option<&'static str>, bool, bool)> {
     let all = std::env::var("HEADRACE_WHOLE").is_ok_and(|what| what == "all");
     let days = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / (24 * 60 * 60));
     let is_wanted = |at: usize| all || at as u64 % 2 == days % 2;
@@ -66,11 +66,16 @@ fn compiled(folder: &Path, compiler: &str, shipped: &Shipped, set: &str, operati
     for (name, mut text) in project.unwrap_or_else(|problems| panic!("{set} {operation}: {problems:?}")) {
         let Some(name) = name.strip_prefix("src/") else { continue };
         if name == format!("{prefix}_network.c") {
-            let take = format!("{prefix}_network_any_whole");
-            let taken = if String::from_utf8_lossy(&text).contains(&take) { &take } else { "NULL" };
+            let source = String::from_utf8_lossy(&text).into_owned();
+            let taken = |what: &str| {
+                let take = format!("{prefix}_network_any_{what}");
+                if source.contains(&take) { take } else { "NULL".to_owned() }
+            };
+            let (whole, piece) = (taken("whole"), taken("piece"));
             let shown = format!(
                 "const struct headrace_operation *const {prefix}_shown = &{prefix}_operation;\n\
-                 headrace_take_whole *const {prefix}_take = {taken};\n"
+                 headrace_take_whole *const {prefix}_take = {whole};\n\
+                 headrace_take_whole *const {prefix}_take_piece = {piece};\n"
             );
             text.extend(shown.into_bytes());
         }
@@ -94,7 +99,7 @@ fn messages_at_once_are_what_they_are_string_by_string() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let operations = operations();
     let mut wanted: Vec<(&str, &str)> = operations.iter().map(|(set, operation, ..)| (*set, *operation)).collect();
-    wanted.extend(operations.iter().filter_map(|(set, _, maker, _)| Some((*set, (*maker)?))));
+    wanted.extend(operations.iter().filter_map(|(set, _, maker, ..)| Some((*set, (*maker)?))));
     wanted.sort_unstable();
     wanted.dedup();
     let next = AtomicUsize::new(0);
@@ -115,12 +120,13 @@ fn messages_at_once_are_what_they_are_string_by_string() {
     for (set, operation) in &wanted {
         let prefix = prefix(set, operation);
         let _ = writeln!(cases, "extern const struct headrace_operation *const {prefix}_shown;");
-        let _ = writeln!(cases, "extern headrace_take_whole *const {prefix}_take;");
+        let _ = writeln!(cases, "extern headrace_take_whole *const {prefix}_take, *const {prefix}_take_piece;");
     }
-    for (set, operation, maker, _) in &operations {
+    for (set, operation, maker, ..) in &operations {
         let maker = maker.map_or("NULL".to_owned(), |maker| format!("&{}_shown", prefix(set, maker)));
         let own = prefix(set, operation);
-        let _ = writeln!(listed, "    {{\"{set} {operation}\", &{own}_take, &{own}_shown, {maker}}},");
+        let _ =
+            writeln!(listed, "    {{\"{set} {operation}\", &{own}_take, &{own}_take_piece, &{own}_shown, {maker}}},");
     }
     let n = operations.len();
     let _ = write!(cases, "const struct one_case cases[] = {{\n{listed}}};\nconst size_t n_cases = {n};\n");
@@ -136,12 +142,13 @@ fn messages_at_once_are_what_they_are_string_by_string() {
     let n_messages = std::env::var("HEADRACE_WHOLE_MESSAGES").unwrap_or(MESSAGES.to_owned());
     let said = run(folder.path(), Command::new(folder.path().join("both")).args(["1", &n_messages]));
     println!("{said}");
-    for (line, (set, operation, _, at_once)) in said.lines().zip(&operations) {
+    for (line, (set, operation, _, at_once, in_pieces)) in said.lines().zip(&operations) {
         let (_, counts) = line.split_once(": ").unwrap_or_else(|| panic!("no counts: {line}"));
         let numbers: Vec<u32> = counts.split(' ').filter_map(|word| word.parse().ok()).collect();
-        let [ok, _, _, done, _, _] = numbers[..] else { panic!("{set} {operation}: {line}") };
+        let [ok, _, _, done, _, _, pieces, _, _] = numbers[..] else { panic!("{set} {operation}: {line}") };
         assert!(ok > 50, "{line}");
         assert!(!at_once || done > 0, "{line}");
+        assert!(!in_pieces || pieces > 0, "{line}");
     }
     assert_eq!(said.lines().count(), operations.len(), "{said}");
 }

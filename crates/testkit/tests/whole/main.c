@@ -34,12 +34,22 @@ static uint32_t counted(void *context, struct headrace_windows *windows) {
     return answer;
 }
 
+/* The same of pieces. */
+static headrace_take_whole *original_of_pieces;
+static size_t n_pieces[3];
+
+static uint32_t counted_piece(void *context, struct headrace_windows *windows) {
+    const uint32_t answer = original_of_pieces(context, windows);
+    n_pieces[answer]++;
+    return answer;
+}
+
 /* --- messages ------------------------------------------------------------------------------------------------------ */
 
 /* A context of an operation. */
 struct side {
     struct headrace_operation operation;
-    headrace_take_whole *take;
+    headrace_take_whole *take, *take_piece;
     struct headrace_message message;
     uint8_t key[64]; /* where operations expect it: behind the message */
     void *network;
@@ -166,12 +176,15 @@ static uint32_t pieces(struct side *side, struct side *spare, const struct headr
     uint32_t result = headrace_message_init(op, &side->message, side->network, strings);
     memcpy(rest, rooms, sizeof rest);
     while (result == HEADRACE_OK && sent < n_bytes) {
-        const size_t n = 1 + below(n_bytes - sent);
+        const size_t left = n_bytes - sent, some_blocks = (1 + below(40)) * 64;
+        const size_t n = below(2) == 0 && some_blocks <= left ? some_blocks : 1 + below(left);
         struct headrace_room out = {NULL, 0, NULL};
         if (hr_message_streams(op)) {
             out = (struct headrace_room){rooms[HEADRACE_OUTPUT].bytes + made, rooms[HEADRACE_OUTPUT].room - made, &some};
         }
-        result = headrace_message_update(op, &side->message, side->network, input.bytes + sent, n, out);
+        if (side->take_piece == NULL || !hr_message_piece(op, side->take_piece, &side->message, side->network, input.bytes + sent, n, &out, &result)) {
+            result = headrace_message_update(op, &side->message, side->network, input.bytes + sent, n, out);
+        }
         sent += n;
         made += some;
         if (result == HEADRACE_OK && below(4) == 0) {
@@ -213,14 +226,17 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
     const size_t n_key = (size_t)op->strings[HEADRACE_KEY].lengths[0].min;
     size_t n_differ = 0, n_ok = 0, n_refused = 0, n_others = 0, n_empty = 0;
     memset(n_answers, 0, sizeof n_answers);
+    memset(n_pieces, 0, sizeof n_pieces);
     original = *one->take;
+    original_of_pieces = *one->take_piece;
+    kept.take_piece = *one->take_piece == NULL ? NULL : counted_piece;
     for (size_t at = 0; at < sizeof key; at++) {
         key[at] = (uint8_t)below(256);
     }
     for (size_t number = 0; number < n_messages; number++) {
         struct strings strings = {{{NULL, 0}}};
         struct rooms a = {{NULL}, {0}, {{NULL, 0, NULL}}}, b = a;
-        const size_t way = below(10), off = below(3) == 0 ? below(16) : 0;
+        const size_t way = below(12), off = below(3) == 0 ? below(16) : 0;
         struct headrace_bytes own[HEADRACE_ROLES];
         uint32_t result, expected;
         size_t room;
@@ -288,7 +304,7 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
         } else if (below(8) == 0) {
             move(&kept, &spare);
         }
-        if (way == 5 && !op->single_chunk && !op->withholds) {
+        if ((way == 5 || way >= 10) && !op->single_chunk && !op->withholds) {
             result = pieces(&kept, &spare, own, a.at, own[HEADRACE_INPUT].n_bytes);
         } else {
             result = whole_message(&kept, own, a.at);
@@ -311,8 +327,9 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
         }
         release(&a, &b);
     }
-    printf("%s: %zu ok, %zu refused, %zu others, %zu at once, %zu begun, %zu not\n", one->name, n_ok, n_refused, n_others,
-           n_answers[HEADRACE_WHOLE_DONE], n_answers[HEADRACE_WHOLE_ON], n_answers[HEADRACE_WHOLE_NOT]);
+    printf("%s: %zu ok, %zu refused, %zu others, %zu at once, %zu begun, %zu not, %zu pieces at once, %zu begun, %zu not\n", one->name,
+           n_ok, n_refused, n_others, n_answers[HEADRACE_WHOLE_DONE], n_answers[HEADRACE_WHOLE_ON], n_answers[HEADRACE_WHOLE_NOT],
+           n_pieces[HEADRACE_WHOLE_DONE], n_pieces[HEADRACE_WHOLE_ON], n_pieces[HEADRACE_WHOLE_NOT]);
     headrace_message_clear(op, &kept.message, kept.network);
     for (size_t at = 0; at < op->network->size; at++) {
         if (((const uint8_t *)kept.network)[at] != 0) {

@@ -176,8 +176,8 @@ static uint32_t pieces(struct side *side, struct side *spare, const struct headr
     uint32_t result = headrace_message_init(op, &side->message, side->network, strings);
     memcpy(rest, rooms, sizeof rest);
     while (result == HEADRACE_OK && sent < n_bytes) {
-        const size_t left = n_bytes - sent, some_blocks = (1 + below(40)) * 64;
-        const size_t n = below(2) == 0 && some_blocks <= left ? some_blocks : 1 + below(left);
+        const size_t left = n_bytes - sent, some_blocks = (1 + below(4)) * 64;
+        const size_t n = below(4) != 0 && some_blocks <= left ? some_blocks : 1 + below(left);
         struct headrace_room out = {NULL, 0, NULL};
         if (hr_message_streams(op)) {
             out = (struct headrace_room){rooms[HEADRACE_OUTPUT].bytes + made, rooms[HEADRACE_OUTPUT].room - made, &some};

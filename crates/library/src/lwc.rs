@@ -372,13 +372,13 @@ impl Script {
     }
 
     /// A message to encrypt whose associated data and text come in several segments of whole blocks of so many bytes, as a core on
-    /// blocks takes them.
+    /// blocks takes them; one of them is empty, for which nothing goes out.
     pub fn encrypt_in_pieces(&mut self, message: &Sealed<'_>, block_bytes: u64) {
         self.begin(ENCRYPT, "ENC", message);
         self.pdi.segment(NONCE, END_OF_TYPE, message.nonce);
-        self.pdi.pieces(AD, END_OF_TYPE, message.ad, block_bytes);
-        self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext, block_bytes);
-        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext, block_bytes);
+        self.pdi.pieces(AD, END_OF_TYPE, message.ad, block_bytes, &[1, 0, 2]);
+        self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext, block_bytes, &[1, 0, 2]);
+        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext, block_bytes, &[1, 2]);
         self.output.segment(TAG, END_OF_TYPE | LAST, message.tag);
         self.output.word("STT", SUCCESS << 28);
     }
@@ -466,10 +466,10 @@ impl Words {
         }
     }
 
-    /// A string in segments of whole blocks, of which one has none, and a last one; `flags` are those of that.
-    fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8], block_bytes: u64) {
+    /// A string in segments of so many blocks each, and a last one; `flags` are those of that.
+    fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8], block_bytes: u64, blocks: &[u64]) {
         let mut rest = bytes;
-        for blocks in [1, 0, 2] {
+        for blocks in blocks {
             let (front, behind) = rest.split_at(rest.len().min(blocks * block_bytes as usize));
             if behind.is_empty() {
                 break;

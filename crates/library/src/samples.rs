@@ -529,6 +529,21 @@ mod tests {
     }
 
     #[test]
+    fn pieces_of_blocks_come_one_by_one() {
+        let library = library_with(&[]);
+        let has_text = |spec: &&OperationSpec| spec.framing == Framing::Message && spec.input(Role::Input).is_some();
+        let spec = library.operations().iter().filter(has_text).find(|spec| !spec.single_chunk).expect("an operation");
+        let text = spec.input(Role::Input).expect("a text");
+        let streams = pieces_of_blocks(spec, [text.name.as_str()]);
+        let block = spec.block_bytes.unwrap_or(128);
+        for stream in &streams {
+            let pieces = stream.iter().filter(|part| part[0].len() as u64 == PIECE_BLOCKS * block).count() as u64;
+            assert_eq!(pieces, 2 * PIECES, "two messages");
+        }
+        assert!(!streams.is_empty());
+    }
+
+    #[test]
     fn texts_cut_by_chance_end_at_every_place_in_a_block() {
         let block = 16;
         let all = (0..MOST_ANYWHERE).flat_map(|number| Cuts::Anywhere { number, most: 40, block }.ends(100));

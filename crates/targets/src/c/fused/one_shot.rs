@@ -184,20 +184,6 @@ impl Writer<'_> {
     pub(super) fn piece_trip(&self, stops: &Stops, back: Back) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
         let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
         let sizes: Vec<usize> = (0..self.automaton.states.len()).map(|at| self.whole_size(at, back)).collect();
-        if std::env::var("WHY").is_ok() {
-            for part in &self.automaton.parts {
-                if part.is_piece {
-                    eprintln!(
-                        "{} -> {} {:?} size {} trap {}",
-                        part.from,
-                        part.to,
-                        part.states,
-                        size_of(part.states.iter().copied(), &sizes),
-                        part.states.iter().any(|&at| stops.traps[at])
-                    );
-                }
-            }
-        }
         piece_trip(self.automaton, &stops.traps, &sizes).filter(|_| few)
     }
 
@@ -412,5 +398,26 @@ mod tests {
         let automaton = Automaton { parts, ..Automaton::default() };
         let both = (BTreeSet::from([0, 5, 7]), BTreeSet::from([0, 1, 2, 3, 5, 6, 7, 8]));
         assert_eq!(round_trip(&automaton, &avoided, &[]), Some(both));
+    }
+
+    /// Pieces that leave the state that they find are kept, if they go round a loop; those of messages are no pieces, nor the other way.
+    #[test]
+    fn pieces_have_the_plainest_way_round_a_loop() {
+        let part = |from: usize, to: usize, states: &[usize], is_piece: bool| Part {
+            from,
+            to,
+            states: states.iter().copied().collect(),
+            is_piece,
+        };
+        let automaton = super::super::superblock::tests::with_loops(vec![
+            part(0, 0, &[0, 1, 2], false),
+            part(0, 1, &[0, 1], true),
+            part(1, 1, &[0, 1, 2], true),
+            part(1, 1, &[1, 2], true),
+            part(3, 3, &[3, 4], true),
+        ]);
+        assert_eq!(piece_trip(&automaton, &[], &[]), Some((BTreeSet::from([1]), BTreeSet::from([1, 2]))));
+        assert_eq!(piece_trip(&automaton, &[], &[MOST_PIECE; 5]), None);
+        assert_eq!(round_trip(&automaton, &[], &[]).map(|(rests, _)| rests), Some(BTreeSet::from([0])));
     }
 }

@@ -98,7 +98,7 @@ impl Search<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use headrace_transform::control::{Awaited, ControlState, CountedLoop, Step};
     use headrace_transform::kernel::{Graph, Loop, Transition};
@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(search.longest, [0, 1, 2, 4]);
     }
 
-    #[test]
-    fn the_plainest_message_goes_round_a_loop_that_takes_tokens() {
+    /// An automaton with five states: 0 → 1 → 0, and between 1 ⇄ 2 takes tokens, 3 ⇄ 4 takes none.
+    pub(in super::super) fn with_loops(parts: Vec<Part>) -> Automaton {
         let state = |targets: &[usize], loops: Vec<CountedLoop>| {
             let go =
                 |target| Awaited { port: 0, tokens: 1, step: Step::Go { transition: Transition::default(), target } };
@@ -141,7 +141,6 @@ mod tests {
             };
             CountedLoop { transitions: 2, ..CountedLoop::of(body) }
         };
-        // 0 → 1 → 0, and between: 1 ⇄ 2 takes tokens, 3 ⇄ 4 takes none.
         let states = vec![
             state(&[1, 3], Vec::new()),
             state(&[0, 2], vec![counted(1)]),
@@ -149,10 +148,14 @@ mod tests {
             state(&[0, 4], vec![counted(0)]),
             state(&[3], Vec::new()),
         ];
+        Automaton { states, parts, ..Automaton::default() }
+    }
+
+    #[test]
+    fn the_plainest_message_goes_round_a_loop_that_takes_tokens() {
         let part =
             |states: &[usize]| Part { from: 0, to: 0, states: states.iter().copied().collect(), is_piece: false };
-        let parts = vec![part(&[0, 1]), part(&[0, 3, 4]), part(&[0, 1, 2, 3]), part(&[0, 1, 2])];
-        let automaton = Automaton { states, parts, ..Automaton::default() };
+        let automaton = with_loops(vec![part(&[0, 1]), part(&[0, 3, 4]), part(&[0, 1, 2, 3]), part(&[0, 1, 2])]);
         assert_eq!(plainest(&automaton, automaton.parts.iter()), Some(&automaton.parts[3]));
         assert_eq!(plainest(&automaton, automaton.parts[..2].iter()), None);
     }

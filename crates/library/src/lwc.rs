@@ -469,8 +469,8 @@ impl Words {
     /// A string in segments of so many blocks each, and a last one; `flags` are those of that.
     fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8], block_bytes: u64, blocks: &[u64]) {
         let mut rest = bytes;
-        for blocks in blocks {
-            let (front, behind) = rest.split_at(rest.len().min(blocks * block_bytes as usize));
+        for &blocks in blocks {
+            let (front, behind) = rest.split_at(rest.len().min((blocks * block_bytes) as usize));
             if behind.is_empty() {
                 break;
             }

@@ -350,11 +350,27 @@ fn tweakable_ciphers_on_blocks_have_one_for_both_directions() {
     let networks =
         |name: &str| ["Encrypt", "Decrypt"].map(|way| format!("ctl.aead.{}.{name}{way}()", name.to_lowercase()));
     let joltik = Sizes { block: 8, nonce: 4, tag: 8, ..USUAL };
-    for (name, sizes, cycles) in [("Deoxys", Sizes { nonce: 8, ..USUAL }, 29), ("Joltik", joltik, 65)] {
+    let nonces = |nonce| Sizes { nonce, ..USUAL };
+    for (name, sizes, cycles) in [("Deoxys", nonces(8), 29), ("Joltik", joltik, 65), ("Scream", nonces(12), 11)] {
         let [encrypt, decrypt] = networks(name);
         let cipher = format!("ctl.aead.{}.{name}Blocks()", name.to_lowercase());
         cipher_on_blocks(&cipher, [&encrypt, &decrypt], "", sizes, cycles);
     }
+}
+
+#[test]
+fn two_chains_on_blocks_take_as_long_as_a_cipher() {
+    let aes = "Cipher = ctl.block.aes.AesEncrypt(NK = 4)";
+    cipher_on_blocks(
+        "ctl.aead.cloc.ClocBlocks(Cipher = ctl.block.aes.AesEncryptTwo(NK = 4), TAG_BYTES = 8)",
+        ["Encrypt", "Decrypt"]
+            .map(|way| format!("ctl.aead.cloc.Cloc{way}({aes}, TAG_BYTES = 8)"))
+            .each_ref()
+            .map(String::as_str),
+        "",
+        Sizes { nonce: 12, tag: 8, ..USUAL },
+        11,
+    );
 }
 
 #[test]

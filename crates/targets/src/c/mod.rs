@@ -240,7 +240,7 @@ pub struct Emission {
     /// Whether it may leave its automaton.
     pub(crate) leaves: bool,
     /// Functions for whole messages and pieces: they stand in the source file of the network alone.
-    pub(crate) one_shot: fused::OneShot,
+    pub(crate) one_shot: network::OneShot,
 }
 
 /// The prefix for a network: its name without the package.

@@ -43,20 +43,6 @@ const MOST_PIECE: usize = 2_500;
 /// do.
 const RESTS: usize = 4;
 
-/// Functions that take a message, or a piece of one, with the boundary in registers, where there are such.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OneShot {
-    /// That for whole messages.
-    pub whole: Option<String>,
-    /// That for pieces of whole blocks.
-    pub piece: Option<String>,
-}
-
-impl OneShot {
-    /// None.
-    pub(crate) const NONE: Self = Self { whole: None, piece: None };
-}
-
 /// What comes through some states again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trip {

@@ -8,7 +8,6 @@ mod profile;
 
 use crate::c::PrintedLoop;
 use crate::c::ctype;
-use crate::c::fused::OneShot;
 use crate::c::kernel::Items;
 use crate::c::names::Names;
 use crate::c::plan::{Plan, Tables};
@@ -53,6 +52,20 @@ pub struct PrintedNetwork {
     pub(crate) one_shot: OneShot,
     /// How long the definitions are, in operands.
     pub size: usize,
+}
+
+/// Functions that take a message, or a piece of one, with the boundary in registers, where there are such.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OneShot {
+    /// That for whole messages.
+    pub whole: Option<String>,
+    /// That for pieces of whole blocks.
+    pub piece: Option<String>,
+}
+
+impl OneShot {
+    /// None.
+    pub(crate) const NONE: Self = Self { whole: None, piece: None };
 }
 
 /// The fields of a context that hold the state of a network.

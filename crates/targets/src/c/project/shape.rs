@@ -8,7 +8,7 @@
 //! of the ports and thin functions with the parameters that the operation has.
 
 use super::{network_prefix, operation_prefix, set_name};
-use crate::c::fused::OneShot;
+use crate::c::network::OneShot;
 pub(super) use crate::operation::{Function, Parameter, STRINGS, functions, parameters, streams, withholds};
 use crate::operation::{Lengths, Operation};
 use headrace_ir::Network;

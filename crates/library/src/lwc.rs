@@ -572,7 +572,7 @@ mod tests {
         script.misfit(&message);
         let [pdi, _, output] = words(&script, |line| line.starts_with("HDR") || line.starts_with("STT"));
         let pieces = "D200000C 10000010 10000000 12000002 43000000";
-        assert_eq!(pdi, format!("{pieces} D0000005 D2000007 12000012 52000000 83000004"));
+        assert_eq!(pdi, format!("{pieces} D0000001 D200000B 12000012 52000000 83000004"));
         assert_eq!(output, "52000000 83000004 E0000000 43000000 F0000000");
     }
 

@@ -78,6 +78,7 @@ const SUM: &str = r#"automaton {
   open "of a \"byte\" nobody knows"
   path 1 whole { 0 1 }
   message 0 1 { 0 1 }
+  piece 1 1 { 1 }
 }
 "#;
 
@@ -110,7 +111,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "message 0 1 { 0 1 }\n}",
             "message 0 1 { 0 1 }\n",
-            "expected `state`, `open`, `path`, `message` or `}`, found the end",
+            "expected `state`, `open`, `path`, `message`, `piece` or `}`, found the end",
         ),
         ("\"done\"", "\"done", "expected the end of a string"),
     ] {

@@ -109,8 +109,8 @@ fn what_is_wrong_is_told_with_its_line() {
         ("@0:1:2", "@0:1", "expected a place, as in @0:10:20, found `@0:1`"),
         ("state 1", "state 2", "expected state 1, found `2`"),
         (
-            "message 0 1 { 0 1 }\n}",
-            "message 0 1 { 0 1 }\n",
+            "piece 1 1 { 1 }\n}",
+            "piece 1 1 { 1 }\n",
             "expected `state`, `open`, `path`, `message`, `piece` or `}`, found the end",
         ),
         ("\"done\"", "\"done", "expected the end of a string"),

@@ -40,7 +40,15 @@ fn interpreted(network: &Network, inputs: &[Vec<u64>]) -> Vec<u64> {
 
 /// What the hardware makes of these words, without stalls, and the cycles in which words came that are the last of their message.
 fn simulated(network: &Network, inputs: &[Vec<u64>], n_words: usize) -> (Vec<u64>, Vec<u64>) {
-    let options = Options { fifo_tokens: 16, loop_levels: 36, rounds_at_entry: true, ..Options::default() };
+    // What `headrace build --shape lwc` takes.
+    let options = Options {
+        fifo_tokens: 16,
+        loop_levels: 36,
+        unrolled_iterations: 256,
+        unrolled_steps: 4096,
+        rounds_at_entry: true,
+        ..Options::default()
+    };
     let design = lower(network, &options).expect("it has a place in hardware");
     assert_eq!(verify(&design), Vec::<String>::new());
     let mut simulator = Simulator::new(&design).expect("it is right");

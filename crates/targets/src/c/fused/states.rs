@@ -67,8 +67,9 @@ pub(super) struct PrintedStates {
     pub transitions: String,
     /// Functions of states, which come after those of transitions.
     pub states: String,
-    /// The function for whole messages, and that for pieces, which come last.
+    /// The function for whole messages, which comes behind them.
     pub whole: String,
+    /// That for pieces of whole blocks, which comes last.
     pub piece: String,
     /// What they use that stands above loops.
     pub found: BTreeSet<Support>,

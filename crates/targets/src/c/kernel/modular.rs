@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Each lane goes over every n-th block and multiplies by `rⁿ`, in the end by what is its own; then the lanes are
-//! added; with eight lanes two such sums are under way in turns. Numbers are taken apart into limbs that suit the
-//! multiplier: three of 44 bits where it has 64 by 64 bits or 52 by 52 bits with sums, five of 26 bits for products of 32
-//! bits. Limbs are not fully carried in between. Groups that are not full begin with lanes that stay 0. Nothing but the
-//! number of blocks decides what is done.
+//! added; with eight lanes two such sums are under way in turns, with four lanes two groups go into one sum of products, so
+//! that they are carried once. Numbers are taken apart into limbs that suit the multiplier: three of 44 bits where it has
+//! 64 by 64 bits or 52 by 52 bits with sums, five of 26 bits for products of 32 bits. Limbs are not fully carried in
+//! between. Groups that are not full begin with lanes that stay 0. Nothing but the number of blocks decides what is done.
 
 use super::loop_frame::{
     CFunction, LoopNames, Support, counter_bounds, counter_ends, delay_ends, head, last_iteration,
@@ -32,7 +32,7 @@ const NARROW_LIMB: u32 = 26;
 /// one squared. Four lanes need less of it.
 pub const POWERS_BYTES: usize = 6 * 64;
 
-/// How powers are kept: what is declared for them, and what [`Memo::known`] holds when they are there: how many lanes have one.
+/// How powers are kept: the type of them, and what [`Memo::known`] holds when they are there: how many lanes have one.
 struct Powers {
     declared: &'static str,
     known: u32,
@@ -41,8 +41,8 @@ struct Powers {
 /// Those of eight lanes.
 const EIGHT: Powers = Powers { declared: "__m512i p_[6]", known: 8 };
 
-/// Those of four lanes: a row for each limb.
-const FOUR: Powers = Powers { declared: "uint64_t p_[5][4]", known: 4 };
+/// Those of four lanes: a row for each limb, with the power of each lane, and behind them the square of the highest.
+const FOUR: Powers = Powers { declared: "uint64_t p_[5][5]", known: 4 };
 
 /// How long the function is, whatever its modulus: the same steps on three words, and on vectors of them.
 const SIZE: usize = 600;
@@ -78,13 +78,13 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     // Lanes are filled with powers that may be there from the call before.
     let memo = names.names.memo(&body.objects[recurrence.factor.0 as usize]);
     let memo = memo.filter(|memo| memo.powers.length == POWERS_BYTES);
-    let (lanes, of_block) = match machine.vector_bits {
-        512 => (Some(limbs.lanes512(machine)), &costs.lanes512),
-        256 if limbs.has_narrow() => (Some(limbs.lanes256(machine)), &costs.lanes256),
-        _ => (None, &costs.words),
-    };
     let object = &body.objects[recurrence.state.0 as usize];
     let (n, width) = (object.length, object.width);
+    let (lanes, of_block) = match machine.vector_bits {
+        512 => (Some(limbs.lanes512(machine)), &costs.lanes512),
+        256 if limbs.are_narrow(n) => (Some(limbs.lanes256(machine)), &costs.lanes256),
+        _ => (None, &costs.words),
+    };
     let (from, to) = (limbs.taken(n, width), limbs.given(n));
     let mut support = [limbs.arithmetic(), limbs.serial(), from.text, to.text].map(Support::of_all).to_vec();
     let mut text = head(body, Some(machine), names);
@@ -93,28 +93,44 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
         text.push_str(&last_iteration(body));
     }
     text.push_str(&counter_bounds(body, names.names));
-    let _ =
-        writeln!(text, "  uint64_t e_[{n}], x_[3], r_[3];\n  const size_t n_ = iterations * {};", recurrence.blocks);
     let element = |object: ObjectId, at: usize| names.names.element(&body.objects[object.0 as usize], &at.to_string());
-    for (object, limbs) in [(recurrence.state, "x_"), (recurrence.factor, "r_")] {
-        for at in 0..n {
-            let _ = writeln!(text, "  e_[{at}] = {};", element(object, at));
-        }
-        let _ = writeln!(text, "  {}({limbs}, e_);", from.name);
-    }
+    let list = |object| (0..n).map(|at| element(object, at)).collect::<Vec<_>>().join(", ");
+    let _ = writeln!(
+        text,
+        "  uint64_t e_[{n}] = {{{}}}, x_[3], r_[3];\n  const uint64_t f_[{n}] = {{{}}};\n  const size_t n_ = iterations * {};",
+        list(recurrence.state),
+        list(recurrence.factor),
+        recurrence.blocks
+    );
+    let state = format!("{}(x_, e_);", from.name);
+    let factor = format!("{}(r_, f_);", from.name);
     let serial = format!("{}_serial(x_, r_, in{}, n_);", limbs.name, recurrence.port);
+    let result = format!("{}(e_, x_);", to.name);
     match lanes {
+        // The lanes' limbs are the loop's.
+        Some(lanes) if machine.vector_bits == 256 => {
+            let make = format!("{factor} {}_powers(p_, r_);", lanes.name);
+            let powers = with_powers(&make, &FOUR, memo.as_ref(), names);
+            let _ = writeln!(
+                text,
+                "  if (n_ < {LEAST_BLOCKS}) {{\n    {state}\n    {factor}\n    {serial}\n    {result}\n  }} else {{\n{powers}    {}(e_, q_, in{}, n_);\n  }}",
+                lanes.name, recurrence.port
+            );
+            support.push(Support::of_all(lanes.text));
+        }
         Some(lanes) => {
-            let powers = if machine.vector_bits == 512 { EIGHT } else { FOUR };
-            let call = with_powers(&lanes.name, &powers, recurrence.port, memo.as_ref(), names);
-            let _ = writeln!(text, "  if (n_ < {LEAST_BLOCKS})\n    {serial}\n  else {{\n{call}\n  }}");
+            let powers = with_powers(&format!("{}_powers(p_, r_);", lanes.name), &EIGHT, memo.as_ref(), names);
+            let _ = writeln!(
+                text,
+                "  {state}\n  {factor}\n  if (n_ < {LEAST_BLOCKS})\n    {serial}\n  else {{\n{powers}    {}(x_, q_, in{}, n_);\n  }}\n  {result}",
+                lanes.name, recurrence.port
+            );
             support.push(Support::of_all(lanes.text));
         }
         None => {
-            let _ = writeln!(text, "  {serial}");
+            let _ = writeln!(text, "  {state}\n  {factor}\n  {serial}\n  {result}");
         }
     }
-    let _ = writeln!(text, "  {}(e_, x_);", to.name);
     for at in 0..n {
         let _ = writeln!(text, "  {} = ({})e_[{at}];", element(recurrence.state, at), element_type(width));
     }
@@ -127,17 +143,16 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     Ok(CFunction { name: names.function.to_owned(), support, text, cycles, size: SIZE, evidence, work })
 }
 
-/// Calls the function for lanes with powers of the multiplier: those that are kept from call to call, or new ones.
-fn with_powers(lanes: &str, kept: &Powers, port: usize, memo: Option<&Memo>, names: &LoopNames) -> String {
+/// Declares `q_`, where powers of the multiplier are: those that are kept from call to call, or new ones that `make` makes in `p_`.
+fn with_powers(make: &str, kept: &Powers, memo: Option<&Memo>, names: &LoopNames) -> String {
     let Powers { declared, known: lanes_known } = kept;
-    let make = format!("{lanes}_powers(p_, r_);");
     let made = match memo {
         None => format!("    {make}"),
         Some(Memo { powers, known }) => {
             let [powers, known] = [powers, known].map(|object| names.names.element(object, "0"));
             format!(
                 "    if ({known} == {lanes_known})
-      memcpy(p_, &{powers}, sizeof p_);
+      q_ = &{powers};
     else {{
       {make}
       memcpy(&{powers}, p_, sizeof p_);
@@ -146,7 +161,7 @@ fn with_powers(lanes: &str, kept: &Powers, port: usize, memo: Option<&Memo>, nam
             )
         }
     };
-    format!("    {declared};\n{made}\n    {lanes}(x_, p_, in{port}, n_);")
+    format!("    {declared};\n    const uint8_t *q_ = (const uint8_t *)p_;\n{made}\n")
 }
 
 /// A function that stands above those that call it.
@@ -184,9 +199,11 @@ impl Limbs {
         self.bits - 2 * WIDE_LIMB
     }
 
-    /// Whether five narrow limbs suit it, too.
-    fn has_narrow(&self) -> bool {
-        (4 * NARROW_LIMB + 1..=5 * NARROW_LIMB).contains(&self.bits) && self.less << (5 * NARROW_LIMB - self.bits) < 64
+    /// Whether the loop, whose numbers have `n` limbs, has five narrow limbs that suit the modulus.
+    fn are_narrow(&self, n: usize) -> bool {
+        let narrow =
+            n == 5 && self.limb_bits == NARROW_LIMB && (4 * NARROW_LIMB + 1..=5 * NARROW_LIMB).contains(&self.bits);
+        narrow && self.less << (5 * NARROW_LIMB - self.bits) < 64
     }
 
     /// Limbs of what is added with each block.
@@ -386,10 +403,11 @@ static inline void {name}_carry(uint64_t x[3])
   {name}_multiply(p + 3, r, s);
 }}
 
-{attribute}static void {name}(uint64_t x_[3], const __m512i p[6], const uint8_t *in, size_t n)
+{attribute}static void {name}(uint64_t x_[3], const uint8_t *q, const uint8_t *in, size_t n)
 {{
   uint8_t first[128] = {{0}};
-  __m512i x[3], y[3], r[3], s[3], rr[3], ss[3];
+  __m512i p[6], x[3], y[3], r[3], s[3], rr[3], ss[3];
+  for (int l = 0; l < 6; l++) p[l] = _mm512_loadu_si512((const void *)(q + 64 * l));
   for (int l = 0; l < 3; l++) {{
     r[l] = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), p[l]);
     s[l] = {folded_r};
@@ -445,140 +463,174 @@ static inline void {name}_carry(uint64_t x[3])
         Printed { name, text }
     }
 
-    /// Four lanes with products of 32 bits.
+    /// Four lanes with products of 32 bits. Products of what waits for nothing come first, and of the other limbs in the order in which
+    /// carries let go of them: a processor that looks some instructions ahead finds work then.
     fn lanes256(&self, machine: &Machine) -> Printed {
         let (name, base) = (format!("{}_lanes256", self.name), &self.name);
         let attribute = attribute(machine);
         let top = self.bits - 4 * NARROW_LIMB;
-        let folded = times("c", self.less, 256);
         let fold = self.less << (5 * NARROW_LIMB - self.bits);
         let b = self.beyond(NARROW_LIMB, 5);
-        let mut products = String::new();
-        for at in 0..5usize {
-            let terms = (0..5usize).map(|i| {
-                let factor = if i <= at { format!("r[{}]", at - i) } else { format!("s[{}]", 5 + at - i) };
-                format!("_mm256_mul_epu32(x[{i}], {factor})")
-            });
-            let sum = terms.reduce(|a, b| format!("_mm256_add_epi64({a}, {b})")).unwrap_or_default();
-            let _ = writeln!(products, "  __m256i d{at} = {sum};");
-        }
         // Two chains of carries, so that they need not wait for one another.
         let mut carries = String::new();
         for (from, to) in [(0, 1), (3, 4), (1, 2), (4, 0), (2, 3), (0, 1), (3, 4)] {
-            let (bits, mask) = if from == 4 { (top, "top") } else { (NARROW_LIMB, "ones") };
-            let value = if from == 4 { folded.as_str() } else { "c" };
+            let (bits, mask, value) = match from {
+                4 => (top, "top", times("c", self.less, 256)),
+                _ => (NARROW_LIMB, "ones", "c".to_owned()),
+            };
             let _ = writeln!(
                 carries,
-                "  c = _mm256_srli_epi64(d{from}, {bits});\n  d{from} = _mm256_and_si256(d{from}, {mask});\n  d{to} = _mm256_add_epi64(d{to}, {value});"
+                "  c = _mm256_srli_epi64(d[{from}], {bits});\n  d[{from}] = _mm256_and_si256(d[{from}], {mask});\n  d[{to}] = _mm256_add_epi64(d[{to}], {value});"
             );
         }
-        let narrow = (0..5).map(|at| digits("p[i]", 3, WIDE_LIMB, at * NARROW_LIMB, NARROW_LIMB));
-        let narrow: Vec<String> =
-            narrow.enumerate().map(|(at, digit)| format!("    q[{at}][3 - i] = {digit};\n")).collect();
-        let own = (0..5).map(|at| digits("x_", 3, WIDE_LIMB, at * NARROW_LIMB, NARROW_LIMB));
-        let own: Vec<String> = own
-            .enumerate()
-            .map(|(at, digit)| {
-                format!("  x[{at}] = _mm256_and_si256(begins, _mm256_set1_epi64x((long long)({digit})));\n")
+        let (mut products, mut sums) = (String::new(), String::new());
+        for (turn, i) in [2usize, 0, 3, 1, 4].into_iter().enumerate() {
+            for at in 0..5usize {
+                let factor = if i <= at { format!("r[{}]", at - i) } else { format!("s[{}]", 5 + at - i) };
+                let product = format!("_mm256_mul_epu32(x[{i}], {factor})");
+                let sum = format!("  d[{at}] = _mm256_add_epi64(d[{at}], {product});\n");
+                products.push_str(&if turn == 0 { format!("  d[{at}] = {product};\n") } else { sum.clone() });
+                sums.push_str(&sum);
+            }
+        }
+        let narrow: String = (0..5)
+            .map(|at| {
+                format!("    q[{at}][to[i]] = {};\n", digits("p[i]", 3, WIDE_LIMB, at * NARROW_LIMB, NARROW_LIMB))
             })
             .collect();
-        let begin: Vec<String> = b
-            .iter()
-            .enumerate()
-            .map(|(at, b)| format!("  b[{at}] = _mm256_and_si256(present, _mm256_set1_epi64x({}));\n", literal(*b)))
-            .collect();
-        let next: Vec<String> = b
-            .iter()
-            .enumerate()
-            .map(|(at, b)| format!("    b[{at}] = _mm256_set1_epi64x({});\n", literal(*b)))
-            .collect();
+        // Bits of what is added with a block are none of the block's own.
+        let beyond = |at: usize, limb: &str| match b[at] {
+            0 => limb.to_owned(),
+            bits => format!("_mm256_add_epi64({limb}, _mm256_and_si256(lanes, _mm256_set1_epi64x({bits:#x})))"),
+        };
+        let limbs: String = [
+            "_mm256_and_si256(low, ones)",
+            "_mm256_and_si256(_mm256_srli_epi64(low, 26), ones)",
+            "_mm256_and_si256(middle, ones)",
+            "_mm256_and_si256(_mm256_srli_epi64(high, 14), ones)",
+            "_mm256_srli_epi64(high, 40)",
+        ]
+        .iter()
+        .enumerate()
+        .map(|(at, limb)| format!("  y[{at}] = {};\n", beyond(at, limb)))
+        .collect();
         let text = format!(
             "#include <immintrin.h>
-{attribute}static inline __attribute__((always_inline)) void {name}_multiply(__m256i x[5], const __m256i r[5], const __m256i s[5])
+/* Sums of products: d += x r. */
+{attribute}static inline __attribute__((always_inline)) void {name}_add(__m256i d[5], const __m256i x[5], const __m256i r[5], const __m256i s[5])
+{{
+{sums}}}
+
+{attribute}static inline __attribute__((always_inline)) void {name}_multiply(__m256i d[5], const __m256i x[5], const __m256i r[5], const __m256i s[5])
+{{
+{products}}}
+
+{attribute}static inline __attribute__((always_inline)) void {name}_carry(__m256i d[5])
 {{
   const __m256i ones = _mm256_set1_epi64x({ones}), top = _mm256_set1_epi64x({top_ones});
   __m256i c;
-{products}{carries}  x[0] = d0, x[1] = d1, x[2] = d2, x[3] = d3, x[4] = d4;
-}}
+{carries}}}
 
-{attribute}static void {name}_powers(uint64_t q[5][4], const uint64_t r_[3])
+/* Limbs of four blocks, and of what is added with each in those lanes that have one. */
+{attribute}static inline __attribute__((always_inline)) void {name}_take(__m256i y[5], const uint8_t *in, __m256i lanes)
 {{
-  uint64_t p[4][3];
+  const __m256i ones = _mm256_set1_epi64x({ones});
+  const __m256i a = _mm256_loadu_si256((const __m256i *)in), c = _mm256_loadu_si256((const __m256i *)(in + 32));
+  const __m256i low = _mm256_unpacklo_epi64(a, c), high = _mm256_unpackhi_epi64(a, c);
+  const __m256i middle = _mm256_or_si256(_mm256_srli_epi64(low, 52), _mm256_slli_epi64(high, 12));
+{limbs}}}
+
+/* Each row: powers 4, 2, 3 and 1, as lanes take blocks, then 8. */
+{attribute}static void {name}_powers(uint64_t q[5][5], const uint64_t r_[3])
+{{
+  static const uint8_t to[5] = {{3, 1, 2, 0, 4}};
+  uint64_t p[5][3];
   for (int l = 0; l < 3; l++) p[0][l] = r_[l];
-  for (int i = 1; i < 4; i++) {{
-    for (int l = 0; l < 3; l++) p[i][l] = p[(i - 1) / 2][l];
-    {base}_multiply(p[i], p[i / 2]);
+  for (int i = 1; i < 5; i++) {{
+    const int half = i == 4 ? 3 : (i - 1) / 2;
+    for (int l = 0; l < 3; l++) p[i][l] = p[half][l];
+    {base}_multiply(p[i], p[i == 4 ? 3 : i / 2]);
   }}
-  for (int i = 0; i < 4; i++) {{
+  for (int i = 0; i < 5; i++) {{
     {base}_carry(p[i]);
 {narrow}  }}
 }}
 
-{attribute}static void {name}(uint64_t x_[3], uint64_t q[5][4], const uint8_t *in, size_t n)
+/* All carries, twice: the first time little is left to be carried on. */
+static inline void {name}_settle(uint64_t e[5])
 {{
-  uint64_t e[4];
-  uint8_t first[64] = {{0}};
-  __m256i x[5], r[5], s[5], b[5];
-  {base}_carry(x_);
+  for (int i = 0; i < 2; i++) {{
+    for (int l = 0; l < 4; l++) {{
+      e[l + 1] += e[l] >> 26;
+      e[l] &= {ones};
+    }}
+    e[0] += (e[4] >> {top}) * {less};
+    e[4] &= {top_ones};
+  }}
+}}
+
+{attribute}static void {name}(uint64_t e[5], const uint8_t *q, const uint8_t *in, size_t n)
+{{
+  __m256i x[5], y[5], d[5], r[5], s[5], rr[5], ss[5];
+  {name}_settle(e);
   for (int l = 0; l < 5; l++) {{
-    r[l] = _mm256_set1_epi64x((long long)q[l][0]);
-    s[l] = _mm256_set1_epi64x((long long)(q[l][0] * {fold}));
+    r[l] = _mm256_set1_epi64x((long long)hr_le64(q + 40 * l));
+    s[l] = {folded};
   }}
   /* Which block of a group a lane has. */
-  const __m256i block = _mm256_set_epi64x(3, 1, 2, 0), ones = _mm256_set1_epi64x({ones});
+  const __m256i block = _mm256_set_epi64x(3, 1, 2, 0), all = _mm256_set1_epi64x(-1);
   const size_t absent = (4 - n % 4) % 4;
   const __m256i from = _mm256_set1_epi64x((long long)absent);
   const __m256i begins = _mm256_cmpeq_epi64(block, from), present = _mm256_or_si256(begins, _mm256_cmpgt_epi64(block, from));
-{own}{begin}  const uint8_t *at = in;
   if (absent) {{
+    uint8_t first[64] = {{0}};
     memcpy(first + 16 * absent, in, 64 - 16 * absent);
-    at = first;
-  }}
+    {name}_take(x, first, present);
+  }} else
+    {name}_take(x, in, all);
+  for (int l = 0; l < 5; l++) x[l] = _mm256_add_epi64(x[l], _mm256_and_si256(begins, _mm256_set1_epi64x((long long)e[l])));
   in += 64 - 16 * absent;
-  for (size_t groups = (n + absent) / 4;;) {{
-    const __m256i a = _mm256_loadu_si256((const __m256i *)at), c = _mm256_loadu_si256((const __m256i *)(at + 32));
-    const __m256i low = _mm256_unpacklo_epi64(a, c), high = _mm256_unpackhi_epi64(a, c);
-    const __m256i middle = _mm256_or_si256(_mm256_srli_epi64(low, 52), _mm256_slli_epi64(high, 12));
-    x[0] = _mm256_add_epi64(_mm256_add_epi64(x[0], b[0]), _mm256_and_si256(low, ones));
-    x[1] = _mm256_add_epi64(_mm256_add_epi64(x[1], b[1]), _mm256_and_si256(_mm256_srli_epi64(low, 26), ones));
-    x[2] = _mm256_add_epi64(_mm256_add_epi64(x[2], b[2]), _mm256_and_si256(middle, ones));
-    x[3] = _mm256_add_epi64(_mm256_add_epi64(x[3], b[3]), _mm256_and_si256(_mm256_srli_epi64(high, 14), ones));
-    x[4] = _mm256_add_epi64(_mm256_add_epi64(x[4], b[4]), _mm256_srli_epi64(high, 40));
-    if (--groups == 0) break;
-    {name}_multiply(x, r, s);
-{next}    at = in;
+  size_t groups = (n + absent) / 4 - 1;
+  if (groups % 2 != 0) {{
+    {name}_multiply(d, x, r, s);
+    {name}_carry(d);
+    {name}_take(y, in, all);
+    for (int l = 0; l < 5; l++) x[l] = _mm256_add_epi64(d[l], y[l]);
     in += 64;
   }}
   for (int l = 0; l < 5; l++) {{
-    r[l] = _mm256_set_epi64x((long long)q[l][3], (long long)q[l][1], (long long)q[l][2], (long long)q[l][0]);
-    s[l] = _mm256_mul_epu32(r[l], _mm256_set1_epi64x({fold}));
+    rr[l] = _mm256_set1_epi64x((long long)hr_le64(q + 40 * l + 32));
+    ss[l] = {folded_rr};
   }}
-  {name}_multiply(x, r, s);
-  uint64_t sum[5];
+  /* Two groups at once: x r^8 + y r^4, and the second of them. */
+  for (groups /= 2; groups != 0; groups--, in += 128) {{
+    {name}_take(y, in, all);
+    {name}_multiply(d, y, r, s);
+    {name}_add(d, x, rr, ss);
+    {name}_carry(d);
+    {name}_take(y, in + 64, all);
+    for (int l = 0; l < 5; l++) x[l] = _mm256_add_epi64(d[l], y[l]);
+  }}
   for (int l = 0; l < 5; l++) {{
-    _mm256_storeu_si256((__m256i *)(void *)e, x[l]);
-    sum[l] = e[0] + e[1] + e[2] + e[3];
+    r[l] = _mm256_loadu_si256((const __m256i *)(const void *)(q + 40 * l));
+    s[l] = {folded};
   }}
-  /* Sums of limbs are numbers with carries in them. */
-  uint64_t carry = 0;
-  for (int l = 0; l < 4; l++, carry >>= 26) {{
-    carry += sum[l];
-    sum[l] = carry & {ones};
+  {name}_multiply(d, x, r, s);
+  {name}_carry(d);
+  for (int l = 0; l < 5; l++) {{
+    uint64_t lane[4];
+    _mm256_storeu_si256((__m256i *)(void *)lane, d[l]);
+    e[l] = lane[0] + lane[1] + lane[2] + lane[3];
   }}
-  sum[4] += carry;
-  x_[0] = (sum[0] | sum[1] << 26) & {wide_ones};
-  x_[1] = (sum[1] >> 18 | sum[2] << 8 | sum[3] << 34) & {wide_ones};
-  x_[2] = sum[3] >> 10 | sum[4] << 16;
+  {name}_settle(e);
 }}
 
 ",
             ones = ones(NARROW_LIMB),
             top_ones = ones(top),
-            wide_ones = ones(WIDE_LIMB),
-            narrow = narrow.concat(),
-            own = own.concat(),
-            begin = begin.concat(),
-            next = next.concat(),
+            less = self.less,
+            folded = times("r[l]", fold, 256),
+            folded_rr = times("rr[l]", fold, 256),
         );
         Printed { name, text }
     }

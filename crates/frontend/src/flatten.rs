@@ -45,6 +45,7 @@ struct Way {
     /// Ports of inner networks on the way.
     passed: Vec<PortType>,
     fifo_tokens: Option<u32>,
+    is_registered: bool,
     /// The connection at the reader, and the one at the writer.
     last: Span,
     first: Span,
@@ -136,6 +137,7 @@ fn single(name: &str, node: &ActorNode, mut actors: Vec<ir::Actor>) -> Option<Ne
             target: Endpoint::Instance(instance, port),
             via: Vec::new(),
             fifo_tokens: None,
+            is_registered: false,
             span: input.span,
         });
     }
@@ -145,6 +147,7 @@ fn single(name: &str, node: &ActorNode, mut actors: Vec<ir::Actor>) -> Option<Ne
             target: Endpoint::Boundary(port),
             via: Vec::new(),
             fifo_tokens: None,
+            is_registered: false,
             span: output.span,
         });
     }
@@ -304,7 +307,7 @@ impl Flattener<'_> {
     /// Follows a connection from its target back to the actor or boundary port that writes to it.
     fn trace(&mut self, mut at: usize, mut end: End) -> Option<Way> {
         let mut passed: Vec<PortType> = Vec::new();
-        let mut fifo_tokens: Option<u32> = None;
+        let (mut fifo_tokens, mut is_registered) = (None, false);
         let mut last: Option<Span> = None;
         let mut seen = HashSet::new();
         let reader = self.occurrences[at].node.clone();
@@ -314,6 +317,7 @@ impl Flattener<'_> {
             let link: Link = *node.links.get(*node.by_target.get(&end)?)?;
             let span = *last.get_or_insert(link.span);
             fifo_tokens = fifo_tokens.max(link.fifo_tokens);
+            is_registered |= link.is_registered;
             if !seen.insert((at, end)) {
                 self.failed = true;
                 self.session.report(
@@ -354,6 +358,7 @@ impl Flattener<'_> {
                 to,
                 passed,
                 fifo_tokens,
+                is_registered,
                 last: span,
                 first: link.span,
             });
@@ -390,8 +395,8 @@ impl Flattener<'_> {
             }
         }
         self.check_types(&way, target, boundary);
-        let Way { source, fifo_tokens, last: span, .. } = way;
-        Connection { source, target, via: Vec::new(), fifo_tokens, span }
+        let Way { source, fifo_tokens, is_registered, last: span, .. } = way;
+        Connection { source, target, via: Vec::new(), fifo_tokens, is_registered, span }
     }
 
     fn check_types(&mut self, way: &Way, target: Endpoint, boundary: &Boundary) {

@@ -106,6 +106,8 @@ pub struct Link {
     pub to: End,
     /// `bufferSize`
     pub fifo_tokens: Option<u32>,
+    /// `flag registered`
+    pub is_registered: bool,
     /// Where it is declared.
     pub span: Span,
 }

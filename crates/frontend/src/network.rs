@@ -97,6 +97,7 @@ pub(crate) struct RawLink {
     pub from: RawEnd,
     pub to: RawEnd,
     pub fifo_tokens: Option<u32>,
+    pub is_registered: bool,
     pub attributes: Vec<ast::Attribute>,
     pub span: Span,
 }
@@ -457,7 +458,8 @@ impl<'a> Elaborator<'a> {
                 continue;
             }
             node.by_target.insert(to, at);
-            node.links.push(Link { from, to, fifo_tokens: link.fifo_tokens, span: link.span });
+            let RawLink { fifo_tokens, is_registered, span, .. } = link;
+            node.links.push(Link { from, to, fifo_tokens, is_registered, span });
             node.link_attributes.push(link.attributes);
         }
         if !incomplete {

@@ -259,8 +259,9 @@ impl Scope<'_, '_> {
                 let from = self.end(from);
                 let to = self.end(to);
                 let fifo_tokens = self.buffer_size(attributes);
+                let is_registered = self.is_registered(attributes);
                 let attributes = self.attributes(attributes);
-                self.links.push(RawLink { from, to, fifo_tokens, attributes, span: stmt.span });
+                self.links.push(RawLink { from, to, fifo_tokens, is_registered, attributes, span: stmt.span });
             }
             StructureKind::Foreach { generators, body } => {
                 self.each(generators, &mut |scope, known| {
@@ -393,6 +394,17 @@ impl Scope<'_, '_> {
             },
             Folded::Unknown | Folded::Wrong => None,
         }
+    }
+
+    fn is_registered(&mut self, attributes: &[ast::Attribute]) -> bool {
+        let Some(attribute) = attributes.iter().find(|attribute| attribute.name.text == "registered") else {
+            return false;
+        };
+        if attribute.value != ast::AttributeValue::Flag {
+            let what = "a connection is registered or not";
+            self.builder.error("registered", what, attribute.span, "not a flag: write `flag registered;`");
+        }
+        true
     }
 
     fn end(&mut self, port: &ast::PortRef) -> RawEnd {

@@ -4,13 +4,26 @@
 //! decides what it gets next (a mode that chains blocks, a sponge), each cycle in between is one more for every block. These are the
 //! strongly connected components of the network with a datapath in them (Tarjan, "Depth-first search and linear graph algorithms",
 //! SIAM J. Comput. 1972; here by reachability, since networks are small). Connections in them let tokens through in the cycle in which they
-//! come, as far as no way of logic closes: a datapath keeps what it gives in registers, so it ends every way.
+//! come, as far as no way of logic closes: a datapath keeps what it gives in registers, so it ends every way. Where a network has more
+//! under way than one block (counter mode, key stream made ahead), the source says that a connection is registered: a cycle more is paid
+//! for once there, and the clock is the faster for it.
 
 use headrace_ir::{Endpoint, Network};
 use std::collections::BTreeSet;
 
-/// For each connection whether tokens come through it in the cycle in which they are made. `is_unit` says which actors are datapaths.
-pub(crate) fn direct(network: &Network, is_unit: impl Fn(usize) -> bool) -> Vec<bool> {
+/// How tokens come through a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// In the cycle behind that in which they are made.
+    Clocked,
+    /// So, though it is part of a feedback: what is given there need not be kept in a register before.
+    Registered,
+    /// In the cycle in which they are made.
+    Direct,
+}
+
+/// For each connection how tokens come through it. `is_unit` says which actors are datapaths.
+pub(crate) fn ways(network: &Network, is_unit: impl Fn(usize) -> bool) -> Vec<Way> {
     let edges: Vec<Option<(usize, usize)>> = network
         .connections
         .iter()
@@ -26,21 +39,25 @@ pub(crate) fn direct(network: &Network, is_unit: impl Fn(usize) -> bool) -> Vec<
     let together = |a: usize, b: usize| forth[a].contains(&b) && forth[b].contains(&a);
     let around_unit = |at: usize| (0..n).any(|unit| units[unit] && together(at, unit));
     let mut logic: BTreeSet<(usize, usize)> = BTreeSet::new();
-    let mut is_direct = |edge: &Option<(usize, usize)>| {
-        let Some((from, to)) = *edge else { return false };
+    let mut way = |(edge, is_registered): (&Option<(usize, usize)>, bool)| {
+        let Some((from, to)) = *edge else { return Way::Clocked };
         if !together(from, to) || !around_unit(from) {
-            return false;
+            return Way::Clocked;
+        }
+        if is_registered {
+            return Way::Registered;
         }
         // A way of logic that would come back to where it began.
         if !units[from] && !units[to] {
             if from == to || reached(&logic, to).contains(&from) {
-                return false;
+                return Way::Clocked;
             }
             logic.insert((from, to));
         }
-        true
+        Way::Direct
     };
-    edges.iter().map(&mut is_direct).collect()
+    let registered = network.connections.iter().map(|connection| connection.is_registered);
+    edges.iter().zip(registered).map(&mut way).collect()
 }
 
 /// What is reached from somewhere over one edge at least.

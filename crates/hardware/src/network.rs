@@ -3,8 +3,9 @@
 use crate::actor::{Lanes, MAX_WINDOW_BITS, Wiring, port_names, signal_names};
 use crate::alternatives::{self, Turn, Turns};
 use crate::datapath::Unit;
+use crate::feedback::{self, Way};
 use crate::link::Link;
-use crate::{Options, actor, feedback, fifo, sizes};
+use crate::{Options, actor, fifo, sizes};
 use headrace_ir::{Endpoint, InstanceId, IntType, Network, Port, Scalar};
 use headrace_program::names::{Names, identifier};
 use headrace_rtl::{Bits, Connection, Design, Expr, Instance, Module, SignalId, SignalKind, index_bits};
@@ -50,14 +51,14 @@ pub(crate) fn lower(
     let network = &shared.network;
     // One module for all instances of an actor that are connected alike.
     let beats = beats(network);
-    let direct = feedback::direct(network, |actor| units.contains_key(&actor));
+    let ways = feedback::ways(network, |actor| units.contains_key(&actor));
     let mut known: BTreeMap<(usize, Wiring), String> = BTreeMap::new();
     let mut actors = Vec::new();
     for (at, instance) in network.instances.iter().enumerate() {
         let mut key = (instance.actor.index(), wiring(network, InstanceId(at as u32), &beats));
         if let Some(unit) = units.get(&key.0) {
             key.1.fix();
-            key.1.direct = direct_outputs(network, at, unit, &direct);
+            key.1.direct = direct_outputs(network, at, unit, &ways);
         }
         let one = &network.actors[key.0];
         let name = match known.get(&key) {
@@ -89,10 +90,10 @@ pub(crate) fn lower(
     let joints: Vec<Joint> = network
         .connections
         .iter()
-        .zip(beats.iter().zip(&direct))
+        .zip(beats.iter().zip(&ways))
         .zip(&shared.origins)
-        .map(|((connection, (beat, is_direct)), &origin)| {
-            Joint::of(network, connection, beat, capacities[origin], *is_direct)
+        .map(|((connection, (beat, way)), &origin)| {
+            Joint::of(network, connection, beat, capacities[origin], *way == Way::Direct)
         })
         .collect();
     for joint in &joints {
@@ -117,12 +118,13 @@ pub(crate) fn lower(
     Ok(design)
 }
 
-/// Output ports of a datapath that show what is given at once: all connections there are direct, and no way of logic closes.
-fn direct_outputs(network: &Network, instance: usize, unit: &Unit, direct: &[bool]) -> BTreeSet<usize> {
+/// Output ports of a datapath that show what is given at once: all connections there are part of a feedback, and no way of logic
+/// closes.
+fn direct_outputs(network: &Network, instance: usize, unit: &Unit, ways: &[Way]) -> BTreeSet<usize> {
     let at_port = |port: usize| {
         let source = Endpoint::Instance(InstanceId(instance as u32), port);
-        let all = network.connections.iter().zip(direct).filter(move |(connection, _)| connection.source == source);
-        all.map(|(_, &is_direct)| is_direct)
+        let all = network.connections.iter().zip(ways).filter(move |(connection, _)| connection.source == source);
+        all.map(|(_, way)| *way != Way::Clocked)
     };
     let n = network.actor_of(InstanceId(instance as u32)).outputs.len();
     (0..n)

@@ -186,6 +186,7 @@ impl Cut {
                             target: Endpoint::Boundary(givers.len() - 1),
                             via: Vec::new(),
                             fifo_tokens: None,
+                            is_registered: false,
                             span: connection.span,
                         });
                     }

@@ -28,6 +28,9 @@ pub fn network(network: &Network) -> String {
         if let Some(tokens) = connection.fifo_tokens {
             let _ = write!(text, " fifo {tokens}");
         }
+        if connection.is_registered {
+            text.push_str(" registered");
+        }
         line(&mut out, 1, text);
     }
     for (at, each) in network.actors.iter().enumerate() {

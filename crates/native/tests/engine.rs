@@ -52,7 +52,8 @@ fn adder() -> Network {
         lines: Lines::default(),
         span,
     };
-    let connection = |source, target| Connection { source, target, via: Vec::new(), fifo_tokens: None, span };
+    let connection =
+        |source, target| Connection { source, target, via: Vec::new(), fifo_tokens: None, is_registered: false, span };
     let own = Endpoint::Instance(InstanceId(0), 0);
     Network {
         name: "test.Adder".into(),

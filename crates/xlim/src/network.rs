@@ -191,6 +191,7 @@ impl XlimNetwork {
                         target,
                         via: Vec::new(),
                         fifo_tokens: *fifo_tokens,
+                        is_registered: false,
                         span: *span,
                     });
                 }

@@ -119,7 +119,7 @@ pub fn actor(inputs: Vec<Port>, outputs: Vec<Port>, actions: Vec<Action>) -> Act
 }
 
 pub fn connection(source: Endpoint, target: Endpoint) -> Connection {
-    Connection { source, target, via: vec![], fifo_tokens: None, span: span() }
+    Connection { source, target, via: vec![], fifo_tokens: None, is_registered: false, span: span() }
 }
 
 pub fn at(instance: u32, port: usize) -> Endpoint {

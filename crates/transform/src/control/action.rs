@@ -203,7 +203,14 @@ impl Alone {
     fn network(&self) -> Network {
         let (actor, span) = (&self.actor, self.actor.span);
         let instance = InstanceId(0);
-        let connection = |source, target| Connection { source, target, via: Vec::new(), fifo_tokens: None, span };
+        let connection = |source, target| Connection {
+            source,
+            target,
+            via: Vec::new(),
+            fifo_tokens: None,
+            is_registered: false,
+            span,
+        };
         let inputs = (0..actor.inputs.len())
             .map(|port| connection(Endpoint::Boundary(port), Endpoint::Instance(instance, port)));
         let outputs = (0..actor.outputs.len())

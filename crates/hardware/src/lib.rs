@@ -36,6 +36,7 @@
 //! | `actor` | ports, windows, selection, the module |
 //! | `states` | steps to states of a state machine |
 //! | `registers` | which variables must outlive a cycle |
+//! | `propagate`, `convert`, `overwritten`, `sink` | constants and copies; choices as multiplexers; dead assignments; code sinking |
 //! | `defaults` | values of signals where nobody looks at them |
 //! | `fifo`, `link`, `sizes` | connections: FIFOs, those between bursts of different sizes, and how much they must hold |
 //! | `feedback` | which connections have no latency |
@@ -48,6 +49,7 @@ mod actor;
 mod alternatives;
 mod call;
 mod code;
+mod convert;
 mod datapath;
 mod defaults;
 mod depth;

@@ -5,6 +5,7 @@
 
 use crate::actor::{HandsIn, Ports, window_ready};
 use crate::code::Code;
+use crate::convert::converted;
 use crate::overwritten::without_overwritten;
 use crate::propagate::propagated;
 use crate::registers::read_early;
@@ -511,9 +512,10 @@ fn in_front(
     let mut changed: BTreeSet<SignalId> = variables.chain(next).chain(late).collect();
     states.iter().flatten().for_each(|statement| assigned(statement, &mut changed));
     let known = registers.iter().map(|(&variable, &register)| (variable, code.get(register))).collect();
+    let not_kept = free.iter().copied().collect();
     for block in states.iter_mut() {
         let known = propagated(std::mem::take(block), &code.module, &changed, &known);
-        *block = without_overwritten(known, &code.module);
+        *block = without_overwritten(converted(known, &not_kept), &code.module);
     }
     let free = free.into_iter().map(|signal| (signal, code.module.signal(signal).width)).collect();
     crate::defaults::hoisted(&free, changed, states)

@@ -10,6 +10,9 @@ use headrace_transform::kernel::{Effect, Loop, NodeId, ObjectId, Op, Transition}
 use headrace_vectorize::single_iteration::{FEWEST_NODES, holding, stores_as_tokens};
 use std::collections::BTreeSet;
 
+/// Elements that are set to numbers from which on it is tried to do so behind the rest: those of a block.
+const FEWEST_NUMBERS: usize = 16;
+
 /// A loop of one iteration in which the bytes that are read of an object come as tokens of one more port, and the first
 /// of them: then they are what differs from iteration to iteration. `None` where they do not lie side by side.
 fn reads_as_tokens(body: &Loop, object: ObjectId) -> Option<(Loop, usize)> {
@@ -56,7 +59,10 @@ impl Writer<'_> {
         name: &str,
         functions: &mut KernelFunctions,
     ) -> Vec<Faster> {
-        let ways = self.as_loop(transition, effects, name, functions);
+        let mut ways = self.as_loop(transition, effects, name, functions);
+        if ways.is_empty() {
+            ways = self.cleared_behind(transition, effects, name, functions);
+        }
         if !ways.is_empty() {
             return ways;
         }
@@ -67,6 +73,37 @@ impl Writer<'_> {
         let is_best = |layers: &Faster| in_parts.as_ref().is_none_or(|parts| layers.cycles < parts.cycles);
         let layers = self.layered(transition, effects, name).filter(is_best);
         layers.into_iter().chain(in_parts).collect()
+    }
+
+    /// As a loop of one iteration, behind which elements get the numbers that they begin with: these are no blocks that go on.
+    fn cleared_behind(
+        &self,
+        transition: &Transition,
+        effects: &[Effect],
+        name: &str,
+        functions: &mut KernelFunctions,
+    ) -> Vec<Faster> {
+        let graph = &self.automaton.graph;
+        let is_number = |effect: &Effect| match effect {
+            Effect::Store { index, value, .. } => graph.constant(*index).is_some() && graph.constant(*value).is_some(),
+            _ => false,
+        };
+        let (numbers, rest): (Vec<Effect>, Vec<Effect>) = effects.iter().cloned().partition(is_number);
+        let place = |effect: &Effect| match effect {
+            Effect::Store { object, index, .. } => Some((*object, graph.constant(*index))),
+            _ => None,
+        };
+        let places: BTreeSet<_> = numbers.iter().filter_map(place).collect();
+        let is_apart =
+            |effect: &Effect| place(effect).is_none_or(|(object, at)| at.is_some() && !places.contains(&(object, at)));
+        if places.len() < FEWEST_NUMBERS || !rest.iter().all(is_apart) {
+            return Vec::new();
+        }
+        let mut behind = String::new();
+        self.pointers(&numbers, None, 2, &mut behind);
+        behind.push_str(&self.statements(&numbers, Vec::new(), 2));
+        let with_numbers = |way: Faster| Faster { behind: behind.clone(), size: way.size + numbers.len(), ..way };
+        self.as_loop(transition, &rest, name, functions).into_iter().map(with_numbers).collect()
     }
 
     /// As a loop of one iteration.

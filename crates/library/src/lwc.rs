@@ -20,7 +20,7 @@ pub const MAX_SEGMENT_BYTES: usize = 0xffff;
 pub const SEGMENT_BYTES: usize = 32;
 
 /// Most words of a block in cores on blocks.
-const MOST_BLOCK_WORDS: u64 = 8;
+const MOST_BLOCK_WORDS: u64 = 32;
 
 /// Instructions and status words, in the top four bits.
 const ENCRYPT: u32 = 0x2;
@@ -169,8 +169,11 @@ impl<'a> Core<'a> {
                 let core = network("AeadBlocks").with("Cipher", blocks.network.to_string());
                 let numbers = [
                     ("BLOCK_BYTES", blocks.bytes, 16),
+                    ("AD_BYTES", if blocks.ad_bytes == blocks.bytes { 0 } else { blocks.ad_bytes }, 0),
+                    ("AD_FRONT", blocks.ad_front, 0),
                     ("KEY_BYTES", sizes.key, 16),
                     ("TAG_BYTES", sizes.tag, 16),
+                    ("SECRET_BYTES", sizes.secret, 0),
                     ("WORD_BYTES", u64::from(word_bits / 8), 4),
                 ];
                 let core = numbers
@@ -178,7 +181,8 @@ impl<'a> Core<'a> {
                     .filter(|(_, value, usual)| value != usual)
                     .fold(core, |core, (name, value, _)| core.with(name, value.to_string()));
                 let are_long = sizes.nonce.max(sizes.tag) > blocks.bytes;
-                [("LONG", are_long), ("PADS", blocks.pads)]
+                let has_no_tags = sizes.may_have_no_tag;
+                [("LONG", are_long), ("PADS", blocks.pads), ("AHEAD", blocks.ahead), ("TAG_OPTIONAL", has_no_tags)]
                     .iter()
                     .filter(|(_, holds)| *holds)
                     .fold(core, |core, (name, _)| core.with(name, "true"))
@@ -223,19 +227,23 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// Bytes of a block, where [`Core::network`] with words of so many bits works on blocks.
-    pub fn block_bytes(&self, variants: &[Instantiation], word_bits: u32) -> Option<u64> {
-        let bytes = self.blocks(variants.first()?)?.bytes;
+    /// The blocks, where [`Core::network`] with words of so many bits works on them: they are whole words, or the last word is half of
+    /// one.
+    pub fn block_bytes(&self, variants: &[Instantiation], word_bits: u32) -> Option<&'a Blocks> {
+        let blocks = self.blocks(variants.first()?)?;
         let word_bytes = u64::from(word_bits / 8);
-        (bytes.is_multiple_of(word_bytes) && bytes / word_bytes <= MOST_BLOCK_WORDS).then_some(bytes)
+        let is_half = |bytes: u64| bytes > word_bytes && bytes % word_bytes * 2 == word_bytes;
+        let are_whole = [blocks.bytes, blocks.ad_bytes].iter().all(|bytes| bytes.is_multiple_of(word_bytes));
+        let are_halves = is_half(blocks.bytes) && is_half(blocks.ad_bytes);
+        let fits = (are_whole || are_halves) && blocks.ad_front.is_multiple_of(word_bytes);
+        (fits && blocks.bytes / word_bytes <= MOST_BLOCK_WORDS).then_some(blocks)
     }
 
-    /// The network that does both directions on blocks, where the one that encrypts is the standard one and there is no secret
-    /// message number.
+    /// The network that does both directions on blocks, where the one that encrypts is the standard one.
     fn blocks(&self, sealing: &Instantiation) -> Option<&'a Blocks> {
-        let Core::Aead { encrypt, sizes, .. } = self else { return None };
+        let Core::Aead { encrypt, .. } = self else { return None };
         let is_standard = encrypt.variants.first().is_some_and(|variant| variant.network == *sealing);
-        encrypt.blocks.as_ref().filter(|_| is_standard && sizes.secret == 0)
+        encrypt.blocks.as_ref().filter(|_| is_standard)
     }
 
     /// What it is, with the sizes that it has, as a sentence.
@@ -371,14 +379,19 @@ impl Script {
         self.output.word("STT", SUCCESS << 28);
     }
 
-    /// A message to encrypt whose associated data and text come in several segments of whole blocks of so many bytes, as a core on
-    /// blocks takes them; one of them is empty, for which nothing goes out.
-    pub fn encrypt_in_pieces(&mut self, message: &Sealed<'_>, block_bytes: u64) {
+    /// A message to encrypt whose associated data and text come in several segments of whole blocks, as a core on blocks takes them;
+    /// one of them is empty, for which nothing goes out.
+    pub fn encrypt_in_pieces(&mut self, message: &Sealed<'_>, blocks: &Blocks) {
         self.begin(ENCRYPT, "ENC", message);
         self.pdi.segment(NONCE, END_OF_TYPE, message.nonce);
-        self.pdi.pieces(AD, END_OF_TYPE, message.ad, block_bytes, &[1, 0, 2]);
-        self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext, block_bytes, &[1, 0, 2]);
-        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext, block_bytes, &[1, 2]);
+        if let Some((secret, encrypted)) = message.secret {
+            self.pdi.segment(SECRET, END_OF_TYPE, secret);
+            self.output.segment(ENCRYPTED_SECRET, END_OF_TYPE, encrypted);
+        }
+        let ad = [blocks.ad_bytes - blocks.ad_front, 0, 2 * blocks.ad_bytes];
+        self.pdi.pieces(AD, END_OF_TYPE, message.ad, &ad);
+        self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext, &[blocks.bytes, 0, 2 * blocks.bytes]);
+        self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext, &[blocks.bytes, 2 * blocks.bytes]);
         self.output.segment(TAG, END_OF_TYPE | LAST, message.tag);
         self.output.word("STT", SUCCESS << 28);
     }
@@ -466,11 +479,11 @@ impl Words {
         }
     }
 
-    /// A string in segments of so many blocks each, and a last one; `flags` are those of that.
-    fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8], block_bytes: u64, blocks: &[u64]) {
+    /// A string in segments of so many bytes each, and a last one; `flags` are those of that.
+    fn pieces(&mut self, kind: u32, flags: u32, bytes: &[u8], lengths: &[u64]) {
         let mut rest = bytes;
-        for &blocks in blocks {
-            let (front, behind) = rest.split_at(rest.len().min((blocks * block_bytes) as usize));
+        for &length in lengths {
+            let (front, behind) = rest.split_at(rest.len().min(length as usize));
             if behind.is_empty() {
                 break;
             }
@@ -568,7 +581,9 @@ mod tests {
             ciphertext: &[],
             tag: &[8; 4],
         };
-        script.encrypt_in_pieces(&message, 16);
+        let network = Instantiation { entity: String::new(), arguments: Vec::new() };
+        let blocks = Blocks { network, bytes: 16, ad_bytes: 16, ad_front: 0, ahead: false, pads: false };
+        script.encrypt_in_pieces(&message, &blocks);
         script.misfit(&message);
         let [pdi, _, output] = words(&script, |line| line.starts_with("HDR") || line.starts_with("STT"));
         let pieces = "D200000C 10000010 10000000 12000002 43000000";

@@ -10,6 +10,7 @@ use headrace_library::Role;
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::framing::Message;
 use headrace_library::lwc::{Core, MAX_SEGMENT_BYTES, Script, Sealed};
+use headrace_library::manifest::Blocks;
 use headrace_library::samples;
 use headrace_targets::project::{Files, KnownAnswer};
 use std::collections::BTreeMap;
@@ -207,14 +208,14 @@ fn measured(core: &Core<'_>, network: &Network, block_bytes: u64, script: &mut S
 type Refused<'a> = dyn Fn(&Sealed<'_>, &[u8]) -> Option<BTreeMap<Role, Vec<u8>>> + 'a;
 
 /// Messages of known answers: those of an authenticated cipher are encrypted, decrypted, and decrypted with a tag that is not theirs,
-/// in which one bit is wrong, another one each time. They are added to a script. `in_pieces` says how many bytes a block has, where
-/// strings must be cut behind blocks.
+/// in which one bit is wrong, another one each time. They are added to a script. `in_pieces` says which blocks there are, where strings
+/// must be cut behind them.
 fn script(
     core: &Core<'_>,
     answers: &[KnownAnswer],
     most: usize,
     mut script: Script,
-    in_pieces: Option<u64>,
+    in_pieces: Option<&Blocks>,
     refused: &Refused<'_>,
 ) -> std::result::Result<Script, String> {
     match core {
@@ -239,8 +240,8 @@ fn script(
                 let plaintext = strings.get(&Role::Output).map(Vec::as_slice).unwrap_or_default();
                 script.refuse(message, &forged, plaintext, strings.get(&Role::SecretNonceOut).map(Vec::as_slice));
             }
-            if let Some(block_bytes) = in_pieces {
-                script.add_pieces(pieces(&all, script.word_bits() as u32, block_bytes));
+            if let Some(blocks) = in_pieces {
+                script.add_pieces(pieces(&all, script.word_bits() as u32, blocks));
             }
         }
         Core::Hash { .. } => {
@@ -255,12 +256,13 @@ fn script(
     Ok(script)
 }
 
-/// Messages in several segments of whole blocks of so many bytes, and between them some that are cut within a block, which fail.
-fn pieces(all: &[Sealed<'_>], word_bits: u32, block_bytes: u64) -> Script {
+/// Messages in several segments of whole blocks, and between them some that are cut within a block, which fail.
+fn pieces(all: &[Sealed<'_>], word_bits: u32, blocks: &Blocks) -> Script {
     let mut script = Script::of_words(word_bits);
-    let empty = all.iter().find(|one| one.plaintext.is_empty());
+    // What goes out of a secret message number under a nonce that is cut, nobody says.
+    let empty = all.iter().find(|one| one.plaintext.is_empty() && one.secret.is_none());
     for message in spread(all, MOST_IN_PIECES) {
-        script.encrypt_in_pieces(message, block_bytes);
+        script.encrypt_in_pieces(message, blocks);
         empty.into_iter().for_each(|one| script.misfit(one));
         script.encrypt(message);
     }

@@ -73,6 +73,7 @@ pub const SLUGS: &[(Slug, &str)] = &[
     ("rate-mismatch", "actors make and take tokens at rates that no number of firings balances"),
     ("recursive-network", "a network contains itself without end"),
     ("regexp-with-priorities", "an actor has both a regular expression as schedule and priorities"),
+    ("registered", "whether a connection ends a clock cycle is told by something else than a flag"),
     ("repeat-out-of-range", "the count of a `repeat` is not positive or too large"),
     ("schedule-too-large", "a regular expression needs too many states"),
     ("secret-dependent", "a secret decides how long something takes or what it touches"),

@@ -169,7 +169,6 @@ impl<'a> Core<'a> {
                 let core = network("AeadBlocks").with("Cipher", blocks.network.to_string());
                 let numbers = [
                     ("BLOCK_BYTES", blocks.bytes, 16),
-                    ("AD_BYTES", if blocks.ad_bytes == blocks.bytes { 0 } else { blocks.ad_bytes }, 0),
                     ("AD_FRONT", blocks.ad_front, 0),
                     ("KEY_BYTES", sizes.key, 16),
                     ("TAG_BYTES", sizes.tag, 16),
@@ -181,8 +180,7 @@ impl<'a> Core<'a> {
                     .filter(|(_, value, usual)| value != usual)
                     .fold(core, |core, (name, value, _)| core.with(name, value.to_string()));
                 let are_long = sizes.nonce.max(sizes.tag) > blocks.bytes;
-                let has_no_tags = sizes.may_have_no_tag;
-                [("LONG", are_long), ("PADS", blocks.pads), ("AHEAD", blocks.ahead), ("TAG_OPTIONAL", has_no_tags)]
+                [("LONG", are_long), ("PADS", blocks.pads), ("AHEAD", blocks.ahead)]
                     .iter()
                     .filter(|(_, holds)| *holds)
                     .fold(core, |core, (name, _)| core.with(name, "true"))
@@ -227,16 +225,12 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// The blocks, where [`Core::network`] with words of so many bits works on them: they are whole words, or the last word is half of
-    /// one.
+    /// The blocks, where [`Core::network`] with words of so many bits works on them: they are whole words.
     pub fn block_bytes(&self, variants: &[Instantiation], word_bits: u32) -> Option<&'a Blocks> {
         let blocks = self.blocks(variants.first()?)?;
         let word_bytes = u64::from(word_bits / 8);
-        let is_half = |bytes: u64| bytes > word_bytes && bytes % word_bytes * 2 == word_bytes;
-        let are_whole = [blocks.bytes, blocks.ad_bytes].iter().all(|bytes| bytes.is_multiple_of(word_bytes));
-        let are_halves = is_half(blocks.bytes) && is_half(blocks.ad_bytes);
-        let fits = (are_whole || are_halves) && blocks.ad_front.is_multiple_of(word_bytes);
-        (fits && blocks.bytes / word_bytes <= MOST_BLOCK_WORDS).then_some(blocks)
+        let are_whole = [blocks.bytes, blocks.ad_front].iter().all(|bytes| bytes.is_multiple_of(word_bytes));
+        (are_whole && blocks.bytes / word_bytes <= MOST_BLOCK_WORDS).then_some(blocks)
     }
 
     /// The network that does both directions on blocks, where the one that encrypts is the standard one.
@@ -388,7 +382,7 @@ impl Script {
             self.pdi.segment(SECRET, END_OF_TYPE, secret);
             self.output.segment(ENCRYPTED_SECRET, END_OF_TYPE, encrypted);
         }
-        let ad = [blocks.ad_bytes - blocks.ad_front, 0, 2 * blocks.ad_bytes];
+        let ad = [blocks.bytes - blocks.ad_front, 0, 2 * blocks.bytes];
         self.pdi.pieces(AD, END_OF_TYPE, message.ad, &ad);
         self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext, &[blocks.bytes, 0, 2 * blocks.bytes]);
         self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext, &[blocks.bytes, 2 * blocks.bytes]);
@@ -582,7 +576,7 @@ mod tests {
             tag: &[8; 4],
         };
         let network = Instantiation { entity: String::new(), arguments: Vec::new() };
-        let blocks = Blocks { network, bytes: 16, ad_bytes: 16, ad_front: 0, ahead: false, pads: false };
+        let blocks = Blocks { network, bytes: 16, ad_front: 0, ahead: false, pads: false };
         script.encrypt_in_pieces(&message, &blocks);
         script.misfit(&message);
         let [pdi, _, output] = words(&script, |line| line.starts_with("HDR") || line.starts_with("STT"));

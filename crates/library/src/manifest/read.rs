@@ -493,7 +493,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A network on blocks, their sizes, and what it is told.
+    /// A network on blocks, their size, and what it is told.
     fn blocks(&mut self, item: &Item<'_>) -> Option<Blocks> {
         let mut table = item.table(self.problems, "blocks")?;
         let network = table.need("network", "blocks", self.problems).and_then(|item| self.instantiation(&item));
@@ -501,10 +501,9 @@ impl Reader<'_> {
         let ahead = table.take("ahead").and_then(|item| item.boolean(self.problems, "ahead")).unwrap_or(false);
         let mut count = |key: &'static str| table.take(key).and_then(|item| item.count(self.problems, key));
         let bytes = count("bytes").map_or(16, |bytes| bytes.max(1));
-        let ad_bytes = count("ad_bytes").map_or(bytes, |ad_bytes| ad_bytes.clamp(1, bytes));
-        let ad_front = count("ad_front").map_or(0, |ad_front| ad_front.min(ad_bytes - 1));
+        let ad_front = count("ad_front").map_or(0, |ad_front| ad_front.min(bytes - 1));
         table.finish("blocks", self.problems);
-        Some(Blocks { network: network?, bytes, ad_bytes, ad_front, ahead, pads })
+        Some(Blocks { network: network?, bytes, ad_front, ahead, pads })
     }
 
     fn instantiation(&mut self, item: &Item<'_>) -> Option<Instantiation> {

@@ -5,8 +5,8 @@
 //! strongly connected components of the network with a datapath in them (Tarjan, "Depth-first search and linear graph algorithms",
 //! SIAM J. Comput. 1972; here by reachability, since networks are small). Connections in them let tokens through in the cycle in which they
 //! come, as far as no way of logic closes: a datapath keeps what it gives in registers, so it ends every way. Where a network has more
-//! under way than one block (counter mode, key stream made ahead), the source says that a connection is registered: a cycle more is paid
-//! for once there, and the clock is the faster for it.
+//! under way than one block (counter mode, key stream made ahead), the source asks for a pipeline register at a connection
+//! (`flag registered;`): a cycle more is paid for once there, and the clock is the faster for it.
 
 use headrace_ir::{Endpoint, Network};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub(crate) enum Way {
     /// In the cycle behind that in which they are made.
     Clocked,
-    /// So, though it is part of a feedback: what is given there need not be kept in a register before.
+    /// In the cycle behind it, though it is part of a feedback: a pipeline register, in front of which a datapath needs none of its own.
     Registered,
     /// In the cycle in which they are made.
     Direct,

@@ -87,8 +87,8 @@ pub struct Connection {
     pub via: Vec<Scalar>,
     /// Capacity asked for by the source (`bufferSize`), in tokens.
     pub fifo_tokens: Option<u32>,
-    /// In hardware a register ends the clock cycle in which a token is made, also where feedback would let it through (`flag
-    /// registered;`): the network has enough under way not to wait for it.
+    /// In hardware it has a pipeline register, also where feedback would let tokens through in the cycle in which they are made
+    /// (`flag registered;`): the network has enough under way not to wait for it.
     pub is_registered: bool,
     /// Where it is declared.
     pub span: Span,

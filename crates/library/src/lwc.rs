@@ -164,7 +164,9 @@ impl<'a> Core<'a> {
     pub fn network(&self, variants: &[Instantiation], word_bits: u32, framed: bool) -> Option<Instantiation> {
         let network = |entity: &str| Instantiation { entity: format!("ctl.parts.lwc.{entity}"), arguments: Vec::new() };
         Some(match (self, variants) {
-            (Core::Aead { sizes, .. }, [sealing, _]) if !framed && self.block_bytes(variants, word_bits).is_some() => {
+            (Core::Aead { sizes, .. }, [sealing, _])
+                if !framed && self.fitting_blocks(variants, word_bits).is_some() =>
+            {
                 let blocks = self.blocks(sealing)?;
                 let core = network("AeadBlocks").with("Cipher", blocks.network.to_string());
                 let numbers = [
@@ -226,7 +228,7 @@ impl<'a> Core<'a> {
     }
 
     /// The blocks, where [`Core::network`] with words of so many bits works on them: they are whole words.
-    pub fn block_bytes(&self, variants: &[Instantiation], word_bits: u32) -> Option<&'a Blocks> {
+    pub fn fitting_blocks(&self, variants: &[Instantiation], word_bits: u32) -> Option<&'a Blocks> {
         let blocks = self.blocks(variants.first()?)?;
         let word_bytes = u64::from(word_bits / 8);
         let are_whole = [blocks.bytes, blocks.ad_front].iter().all(|bytes| bytes.is_multiple_of(word_bytes));

@@ -135,7 +135,7 @@ impl Workspace {
             });
             unverified_strings(spec, network, &forged)
         };
-        let in_pieces = core.block_bytes(&variants, build.word_bits).filter(|_| !framed);
+        let in_pieces = core.fitting_blocks(&variants, build.word_bits).filter(|_| !framed);
         let empty = Script::of_words(build.word_bits).framed(framed);
         let mut script = script(&core, &answers, most, empty, in_pieces, &refused_strings)
             .map_err(|why| Error::usage(format!("--shape lwc: {why}")))?;

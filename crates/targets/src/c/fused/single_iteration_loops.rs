@@ -10,7 +10,7 @@ use headrace_transform::kernel::{Effect, Loop, NodeId, ObjectId, Op, Transition}
 use headrace_vectorize::single_iteration::{FEWEST_NODES, holding, stores_as_tokens};
 use std::collections::BTreeSet;
 
-/// Elements that are set to numbers from which on it is tried to do so behind the rest: those of a block.
+/// Stores of constants from which on they are sunk behind the rest: those of a block.
 const FEWEST_NUMBERS: usize = 16;
 
 /// A loop of one iteration in which the bytes that are read of an object come as tokens of one more port, and the first
@@ -75,7 +75,7 @@ impl Writer<'_> {
         layers.into_iter().chain(in_parts).collect()
     }
 
-    /// As a loop of one iteration, behind which elements get the numbers that they begin with: these are no blocks that go on.
+    /// As a loop of one iteration, with its stores of constants sunk behind it: a list that is cleared is no block that goes on.
     fn cleared_behind(
         &self,
         transition: &Transition,

@@ -463,8 +463,8 @@ static inline void {name}_carry(uint64_t x[3])
         Printed { name, text }
     }
 
-    /// Four lanes with products of 32 bits. Products of what waits for nothing come first, and of the other limbs in the order in which
-    /// carries let go of them: a processor that looks some instructions ahead finds work then.
+    /// Four lanes with products of 32 bits, scheduled for out-of-order execution: products that wait for nothing come first, then those
+    /// of the other limbs in the order in which these are carried. Rows of powers have five numbers, 40 bytes.
     fn lanes256(&self, machine: &Machine) -> Printed {
         let (name, base) = (format!("{}_lanes256", self.name), &self.name);
         let attribute = attribute(machine);

@@ -37,6 +37,7 @@
 //! | `states` | steps to states of a state machine |
 //! | `registers` | which variables must outlive a cycle |
 //! | `propagate`, `convert`, `overwritten`, `sink` | constants and copies; choices as multiplexers; dead assignments; code sinking |
+//! | `constant_streams` | constants through connections |
 //! | `defaults` | values of signals where nobody looks at them |
 //! | `fifo`, `link`, `sizes` | connections: FIFOs, those between bursts of different sizes, and how much they must hold |
 //! | `feedback` | which connections have no latency |
@@ -49,6 +50,7 @@ mod actor;
 mod alternatives;
 mod call;
 mod code;
+mod constant_streams;
 mod convert;
 mod datapath;
 mod defaults;
@@ -155,7 +157,7 @@ pub fn lower(network: &Network, options: &Options) -> Result<Design, Vec<Diagnos
                 return Err(vec![Diagnostic::error("unsupported-by-target", message).at(network.span, "this network")]);
             }
             Err(_) => {
-                let (network, units) = regions::found(network, options);
+                let (network, units) = regions::found(&constant_streams::with_constants(network), options);
                 return network::lower(&network, &units, options);
             }
         }

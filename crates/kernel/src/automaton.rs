@@ -273,6 +273,8 @@ pub struct Path {
     pub n_parts: usize,
     /// Whether these are all parts of it, not only the first ones.
     pub is_whole: bool,
+    /// Whether messages of it come in chunks or pieces, not each at once as most do.
+    pub is_cut: bool,
     /// Positions in [`Automaton::states`].
     pub states: BTreeSet<usize>,
 }

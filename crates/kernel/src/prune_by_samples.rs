@@ -3,8 +3,9 @@
 //! Typical messages also explore what is rare and long: a message in pieces that do not fit blocks takes a state for
 //! each byte that waits. A message is only fast if all states that it comes through are there, so what is kept are
 //! whole paths of samples: those first that need the fewest more states for each of their messages. Where there is room
-//! left that no whole sample fits in, the first messages of samples come next. The other states are left to the
-//! run-time scheduler, which goes on from any state.
+//! left that no whole sample fits in, the first messages of samples come next. Samples whose messages come at once go
+//! before those of messages that are cut, however many states they need: nobody expects an ordinary message to be slow.
+//! The other states are left to the run-time scheduler, which goes on from any state.
 
 use crate::automaton::{Automaton, Different, LastIteration, Path, Step};
 use rustc_hash::FxHashMap;
@@ -55,8 +56,9 @@ impl Automaton {
         let mut kept: BTreeSet<usize> = BTreeSet::new();
         let mut effects = 0;
         let mut met = Different::default();
-        for whole in [true, false] {
-            let parts = self.paths.iter().filter(|path| path.n_parts > 0 && path.is_whole == whole);
+        for (cut, whole) in [(false, true), (false, false), (true, true), (true, false)] {
+            let is_of = |path: &&Path| path.n_parts > 0 && path.is_cut == cut && path.is_whole == whole;
+            let parts = self.paths.iter().filter(is_of);
             // With how many more states each needs.
             let mut open: Vec<(&Path, usize)> = parts.map(|path| (path, 0)).collect();
             loop {
@@ -138,8 +140,12 @@ mod tests {
         states.push(state("e", go(0)));
         states[0].loops.push(CountedLoop::of(body));
         // Two more states for one message, and two more for each of two.
-        let path =
-            |n_parts, states: &[usize]| Path { n_parts, is_whole: true, states: states.iter().copied().collect() };
+        let path = |n_parts, states: &[usize]| Path {
+            n_parts,
+            is_whole: true,
+            is_cut: true,
+            states: states.iter().copied().collect(),
+        };
         let first = Path { is_whole: false, ..path(1, &[0, 2]) };
         let paths = vec![path(1, &[0, 3, 4]), path(2, &[0, 1, 2]), first];
         let part = |states: &[usize]| Part {
@@ -153,6 +159,10 @@ mod tests {
         let automaton = Automaton { graph, objects, holds, initial, states, paths, parts, open: None };
         let names =
             |kept: &Automaton| -> Vec<String> { kept.states.iter().map(|state| state.description.clone()).collect() };
+        // Messages that come at once go before, with however many states.
+        let mut at_once = automaton.clone();
+        at_once.paths[0].is_cut = false;
+        assert_eq!(at_once.typical(4, 100).map(|kept| names(&kept).concat()).as_deref(), Some("acde"));
         let Some(mut kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };
         assert_eq!(names(&kept), ["a", "b", "c"]);
         let Step::Branch { then, otherwise, .. } = &kept.states[0].step else { panic!("no decision") };

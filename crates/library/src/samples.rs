@@ -54,17 +54,22 @@ fn bytes(n: u64, seed: u64) -> Vec<u8> {
 /// Typical messages of an operation as tokens of the input ports of its network, in the order of their names here; a port
 /// that the operation does not name gets none. Each stream begins with a network that has just been made.
 pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
-    all_streams(spec, ports, Among { pieces: true, ..Among::default() })
+    all_streams(spec, ports, Among { chunks: true, pieces: true, ..Among::default() })
 }
 
 /// As [`streams`], without messages in many pieces: where those take a network through more than there is room for.
 pub fn plain_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    all_streams(spec, ports, Among { chunks: true, ..Among::default() })
+}
+
+/// Those of [`streams`] whose messages come at once: the first of them, and of [`plain_streams`].
+pub fn uncut_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
     all_streams(spec, ports, Among::default())
 }
 
 /// As [`streams`], and in further ones what goes with a text has every length.
 pub fn thorough_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
-    all_streams(spec, ports, Among { pieces: true, every_length_beside: true })
+    all_streams(spec, ports, Among { chunks: true, pieces: true, every_length_beside: true })
 }
 
 /// Messages in pieces of whole blocks, as long messages of programs mostly come: streams of two under one key, each piece a part of its
@@ -102,9 +107,41 @@ pub fn cut_by_chance<'a>(
     numbers.filter_map(message).collect()
 }
 
+/// Streams of messages as programs send them, none of which is a sample: under one key, each text at once, of any length up to
+/// some blocks, with associated data of any length up to the longest header of a usual protocol. One for each number.
+pub fn ordinary_messages<'a>(
+    spec: &OperationSpec,
+    ports: impl IntoIterator<Item = &'a str>,
+    numbers: std::ops::Range<u64>,
+) -> Vec<Stream> {
+    let ports: Vec<&str> = ports.into_iter().collect();
+    let block = spec.block_bytes.unwrap_or(64);
+    let turn = |number: u64, at: u64| {
+        let random = bytes(4, number * ORDINARY_MESSAGES + at + 1);
+        let below = |n: u64, from: usize| u64::from(u16::from_le_bytes([random[from], random[from + 1]])) % n;
+        let length =
+            spec.input(Role::Input).map_or(Some(0), |port| legal(port, block, below(ORDINARY_BLOCKS * block, 0)))?;
+        // The first brings the key, the others keep it.
+        let number = RENEWED * (10 + (number * ORDINARY_MESSAGES + at) as usize) + if at > 0 { KEPT } else { 0 };
+        Some(Turn { number, length, beside: Some(below(ORDINARY_BESIDE, 2)), cuts: Cuts::None })
+    };
+    let one = |number: u64| {
+        let turns: Vec<Turn> = (0..ORDINARY_MESSAGES).filter_map(|at| turn(number, at)).collect();
+        stream(spec, block, &ports, &turns, Kind { tag_last: number % 2 == 1, ..Kind::default() })
+    };
+    numbers.map(one).collect()
+}
+
+/// Messages of such a stream, blocks of their texts and bytes of their associated data.
+const ORDINARY_MESSAGES: u64 = 6;
+const ORDINARY_BLOCKS: u64 = 20;
+const ORDINARY_BESIDE: u64 = 64;
+
 /// What is among the messages beside the usual ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Among {
+    /// Those in a few chunks.
+    chunks: bool,
     /// Those in many pieces.
     pieces: bool,
     /// Every length of what goes with a text.
@@ -129,7 +166,7 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     }
     let mut streams = Vec::new();
     // Whole messages come first, so that what is known of states is what those know.
-    for cut in [false, true] {
+    for cut in [false, true].into_iter().filter(|cut| !cut || among.chunks) {
         for (&block, &kind) in blocks.iter().flat_map(|block| kinds.iter().map(move |kind| (block, kind))) {
             let Turns { whole, left_over, in_chunks, in_pieces } = turns(spec, block);
             let (others, all) = match cut {
@@ -259,6 +296,21 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
         beside: None,
         cuts: Cuts::None,
     });
+    // So may texts with any length of what goes with them.
+    let beside: Vec<u64> =
+        if spec.inputs.iter().any(may_be_empty) { vec![1, block, 3 * block + 5] } else { Vec::new() };
+    let texts = [0, 1, block, 3 * block, 4 * block + 3];
+    let with = texts.into_iter().flat_map(|more| beside.iter().map(move |&beside| (more, beside)));
+    let pairs = with.filter_map(|(more, beside)| Some((legal(spec.input(Role::Input)?, block, more)?, beside)));
+    let kept_with: Vec<Turn> = pairs
+        .enumerate()
+        .map(|(at, (length, beside))| Turn {
+            number: RENEWED * (4 * n + at) + KEPT,
+            length,
+            beside: Some(beside),
+            cuts: Cuts::None,
+        })
+        .collect();
     let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
     let has_pieces = spec.framing == Framing::Message && !spec.single_chunk;
     let cut = spec.input(Role::Input).filter(|_| has_pieces);
@@ -266,7 +318,7 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
     let in_pieces = cut.map_or_else(Vec::new, |port| pieces(port, block, by_chance));
     let numbered = in_pieces.into_iter().enumerate();
     Turns {
-        whole: turn(lengths.clone(), 0, Cuts::None).into_iter().chain(kept).collect(),
+        whole: turn(lengths.clone(), 0, Cuts::None).into_iter().chain(kept).chain(kept_with).collect(),
         left_over: turn(left_over, 2 * n, Cuts::None),
         in_chunks: turn(lengths, n, Cuts::Parts),
         in_pieces: numbered.map(|(at, (length, cuts))| Turn { number: at, length, beside: None, cuts }).collect(),

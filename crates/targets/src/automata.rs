@@ -27,6 +27,7 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
     let ports = || network.inputs.iter().map(|port| port.name.as_str());
     let samples = Samples {
         usual: samples::streams(spec, ports()),
+        n_uncut: samples::uncut_streams(spec, ports()).len(),
         thorough: samples::thorough_streams(spec, ports()),
         plain: samples::plain_streams(spec, ports()),
         pieces: samples::pieces_of_blocks(spec, ports()),

@@ -30,7 +30,8 @@ pub fn text(automaton: &Automaton) -> String {
     }
     for path in &automaton.paths {
         let whole = if path.is_whole { "whole" } else { "part" };
-        printer.line(&format!("path {} {whole} {{{}}}", path.n_parts, numbers(&path.states)));
+        let cut = if path.is_cut { " cut" } else { "" };
+        printer.line(&format!("path {} {whole}{cut} {{{}}}", path.n_parts, numbers(&path.states)));
     }
     for part in &automaton.parts {
         let kind = if part.is_piece { "piece" } else { "message" };

@@ -310,8 +310,9 @@ impl Reader {
                     if !is_whole {
                         self.keyword("part")?;
                     }
+                    let is_cut = self.takes("cut");
                     let states = BTreeSet::from_iter(self.numbers()?);
-                    automaton.paths.push(Path { n_parts, is_whole, states });
+                    automaton.paths.push(Path { n_parts, is_whole, is_cut, states });
                 }
                 kind @ ("message" | "piece") => {
                     let (from, to) = (self.number()?, self.number()?);

@@ -83,10 +83,11 @@ pub type Sample = Vec<Vec<Vec<u128>>>;
 ///
 /// Why the network cannot do without a run-time scheduler.
 pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> Result<Automaton, NotFused> {
-    automaton_of_pieces(network, samples, &[], limits)
+    automaton_of_pieces(network, samples, samples.len(), &[], limits)
 }
 
-/// The same with further samples, each of them one message in pieces.
+/// The same, where the messages of the first `n_uncut` samples come at once and others are cut, with further samples, each of
+/// them one message in pieces.
 ///
 /// # Errors
 ///
@@ -94,6 +95,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
 pub fn automaton_of_pieces(
     network: &Network,
     samples: &[Sample],
+    n_uncut: usize,
     pieces: &[Sample],
     limits: &Limits,
 ) -> Result<Automaton, NotFused> {
@@ -115,7 +117,7 @@ pub fn automaton_of_pieces(
         let mut explorer = Explorer::new(network, &slice, &wiring, limits, (general, late))?;
         let known_before = explorer.n_general();
         let n_late = explorer.late.len();
-        explorer.explore(samples, pieces)?;
+        explorer.explore(samples, n_uncut, pieces)?;
         if explorer.late.len() > n_late {
             (general, late) = (FxHashMap::default(), explorer.late);
             continue;
@@ -354,7 +356,7 @@ impl<'a> Explorer<'a> {
         self.general.values().map(|general| general.slots.len()).sum()
     }
 
-    fn explore(&mut self, samples: &[Sample], pieces: &[Sample]) -> Result<(), NotFused> {
+    fn explore(&mut self, samples: &[Sample], n_uncut: usize, pieces: &[Sample]) -> Result<(), NotFused> {
         // The first state knows what the variables of control begin with.
         let known = self
             .scalars
@@ -380,9 +382,9 @@ impl<'a> Explorer<'a> {
                 next += 1;
             }
         }
-        let all = samples.iter().map(|sample| (sample, false)).chain(pieces.iter().map(|sample| (sample, true)));
-        for (sample, is_piece) in all {
-            self.follow(sample, is_piece)?;
+        let messages = samples.iter().enumerate().map(|(at, sample)| (sample, at >= n_uncut, false));
+        for (sample, is_cut, is_piece) in messages.chain(pieces.iter().map(|sample| (sample, true, true))) {
+            self.follow(sample, is_cut, is_piece)?;
             if self.n_sampled_values > SAMPLED_VALUES {
                 break;
             }

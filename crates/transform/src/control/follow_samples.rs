@@ -17,8 +17,8 @@ const SAMPLED_EFFECTS: u64 = 3_000_000;
 pub(super) const SAMPLED_VALUES: u64 = 40_000_000;
 
 impl Explorer<'_> {
-    /// Explores what a sample does, whose parts are messages, or pieces of one.
-    pub(super) fn follow(&mut self, sample: &Sample, is_piece: bool) -> Result<(), NotFused> {
+    /// Explores what a sample does, whose parts are messages, which come at once or are cut, or pieces of one.
+    pub(super) fn follow(&mut self, sample: &Sample, is_cut: bool, is_piece: bool) -> Result<(), NotFused> {
         let mut parts = sample.iter();
         let mut world = World {
             inputs: vec![Vec::new(); self.network.inputs.len()],
@@ -28,7 +28,7 @@ impl Explorer<'_> {
         };
         self.make_room(&mut world);
         let mut at = 0;
-        let mut path = Path { n_parts: 0, is_whole: false, states: BTreeSet::new() };
+        let mut path = Path { n_parts: 0, is_whole: false, is_cut, states: BTreeSet::new() };
         let mut part_of: Option<Part> = None;
         let mut budget = SAMPLED_EFFECTS;
         let mut run = Run::default();

@@ -6,13 +6,13 @@
 use super::{Automaton, Limits, NotFused, Sample, automaton_of_pieces};
 
 /// Effects of an automaton that code is generated for: beyond, it takes too long to compile.
-const MOST_EFFECTS: usize = 14_000;
+const MOST_EFFECTS: usize = 16_000;
 
 /// States of it.
-const MOST_STATES: usize = 900;
+const MOST_STATES: usize = 1_500;
 
-/// States that are kept of a larger one.
-const TYPICAL_STATES: usize = 450;
+/// States that are kept of a larger one: what goes beyond is rare, and fewer compile faster.
+const TYPICAL_STATES: usize = 1_000;
 
 /// How often code is generated, each time for fewer states, until it is short enough.
 const ATTEMPTS: usize = 4;
@@ -22,6 +22,8 @@ const ATTEMPTS: usize = 4;
 pub struct Samples {
     /// What whoever uses it usually does.
     pub usual: Vec<Sample>,
+    /// In so many of the usual samples, and of the plain ones, each message comes at once: the first of them.
+    pub n_uncut: usize,
     /// The same and all lengths, where there is room for the states of them.
     pub thorough: Vec<Sample>,
     /// Whole messages, for networks in which pieces of messages lead through too many states.
@@ -37,8 +39,10 @@ pub struct Samples {
 /// Why there is no automaton along the usual samples and none along the plain ones; `Ok(None)`: nothing of it that has
 /// room is worth it.
 pub fn search(network: &headrace_ir::Network, samples: &Samples) -> Result<Option<Automaton>, NotFused> {
-    let pieces = &samples.pieces[..];
-    let found = |samples: &[Sample]| automaton_of_pieces(network, samples, pieces, &Limits::default());
+    let (pieces, n_uncut) = (&samples.pieces[..], samples.n_uncut);
+    let found = |samples: &[Sample]| {
+        automaton_of_pieces(network, samples, n_uncut.min(samples.len()), pieces, &Limits::default())
+    };
     // Where pieces lead through too much, whole messages are still fast.
     let mut automaton = found(&samples.usual).or_else(|refused| found(&samples.plain).map_err(|_| refused))?;
     // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room

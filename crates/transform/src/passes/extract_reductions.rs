@@ -3,7 +3,7 @@
 //! Two kinds of sums, both of sixteen bytes without carries. A *total* is only added to:
 //!
 //! ```text
-//! t := t ^ x                     where x are tokens of the iteration
+//! t := t ^ x                     where x are tokens of the iteration, or anything else that it makes
 //! ```
 //!
 //! and a *running sum* is what tokens are made from, of entries of a list that no iteration changes, at places that
@@ -80,7 +80,8 @@ pub struct Total {
     pub sum: Place,
     /// Whether the tokens are of an output port.
     pub is_output: bool,
-    /// Which port.
+    /// Which port; where what is added is no token, an output port that the network does not have and on which
+    /// [`Reductions::independent`] puts it out ([`Reductions::n_outputs`]).
     pub port: usize,
     /// The first of them, in the iteration.
     pub first: usize,
@@ -91,6 +92,8 @@ pub struct Total {
 pub struct Reductions {
     /// What is left of it.
     pub independent: Loop,
+    /// Output ports of the loop; further ones of what is left have what is only added to totals.
+    pub n_outputs: usize,
     /// Before it.
     pub running: Vec<Running>,
     /// After it.
@@ -114,13 +117,19 @@ pub fn extract_reductions(body: &Loop) -> Option<Reductions> {
         }))
         .collect();
     let (mut running, mut totals) = (Vec::new(), Vec::new());
+    let mut put_out: Vec<&Sum> = Vec::new();
     let mut written: FxHashMap<NodeId, (usize, usize)> = FxHashMap::default();
     for sum in &sums {
         if let Some(total) = sum.total(body, &made) {
             totals.push(total);
             continue;
         }
-        let (list, place) = sum.entry(body)?;
+        let Some((list, place)) = sum.entry(body) else {
+            let port = body.produces.len() + put_out.len();
+            totals.push(Total { sum: sum.place, is_output: true, port, first: 0 });
+            put_out.push(sum);
+            continue;
+        };
         let port = body.consumes.len() + running.len();
         let (read, before) = sum.read(body, &own);
         written.extend(read.into_iter().map(|(node, at)| (node, (port, at))));
@@ -137,8 +146,8 @@ pub fn extract_reductions(body: &Loop) -> Option<Reductions> {
     if running.len() > 1 {
         running.iter_mut().for_each(|one| one.period = None);
     }
-    let independent = without(body, &own, &written, &running)?;
-    Some(Reductions { independent, running, totals })
+    let independent = without(body, &own, &written, &running, &put_out)?;
+    Some(Reductions { independent, n_outputs: body.produces.len(), running, totals })
 }
 
 /// A carried sum: where it is, what it becomes, and what is added for that.
@@ -260,12 +269,13 @@ fn entries(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) -> Option<FxH
     read.collect()
 }
 
-/// The loop without sums; `written` are nodes that stand in tokens.
+/// The loop without sums; `written` are nodes that stand in tokens, and what is added to those of `put_out` becomes tokens.
 fn without(
     body: &Loop,
     own: &FxHashSet<ObjectId>,
     written: &FxHashMap<NodeId, (usize, usize)>,
     running: &[Running],
+    put_out: &[&Sum],
 ) -> Option<Loop> {
     let counted = |one: &Carried| {
         running.iter().any(|running| {
@@ -275,8 +285,14 @@ fn without(
     let carried = body.carried.iter().filter(|one| one.carry != Carry::True && !counted(one)).cloned().collect();
     let mut consumes = body.consumes.clone();
     consumes.extend(running.iter().map(|_| (BYTES as u64, 8)));
+    let (mut produces, mut outputs) = (body.produces.clone(), body.outputs.clone());
+    for sum in put_out {
+        let tokens = sum.added.iter().enumerate();
+        outputs.extend(tokens.map(|(at, &added)| (produces.len() as u32, at as u64, added)));
+        produces.push((BYTES as u64, 8));
+    }
     let periodic = running.iter().find(|one| one.period.is_some()).map(|one| one.sum);
-    let left = Loop { consumes, carried, ..body.clone() }.rebuilt(|graph, new, id| {
+    let left = Loop { consumes, produces, outputs, carried, ..body.clone() }.rebuilt(|graph, new, id| {
         let Some(&(port, at)) = written.get(&id) else { return graph.copy(&body.graph, id, new) };
         let sum = graph.input(port as u32, at as i64, 8);
         let Some(before) = periodic else { return Some(sum) };
@@ -380,11 +396,12 @@ impl Parts for Reductions {
                 sums.push((running.sum, added));
             }
             world.consumed.resize(world.inputs.len(), 0);
+            world.outputs.resize(n_outputs.max(self.independent.produces.len()), Vec::new());
             run_loop(&self.independent, world, ITERATIONS);
             sums.into_iter().try_for_each(|(sum, added)| sum.add(world, &added))?;
             for total in &self.totals {
                 let (lists, ports) = match total.is_output {
-                    true => (&world.outputs, &body.produces),
+                    true => (&world.outputs, &self.independent.produces),
                     false => (&world.inputs, &body.consumes),
                 };
                 let per_iteration = ports.get(total.port)?.0 as usize;

@@ -22,6 +22,9 @@ const ITERATIONS: usize = 256;
 /// Iterations that follow their sums at a time: so few that a processor does both at once.
 const STEP: usize = 32;
 
+/// Iterations of a step, at most.
+const MOST_STEP: usize = if STEP > PERIOD { STEP } else { PERIOD };
+
 /// What sums are held to.
 const EVIDENCE: &[Evidence] = &[
     Evidence::Identity { what: "sums over iterations in another order, before and behind them" },
@@ -75,8 +78,16 @@ pub fn with_sums(
                 let _ = write!(arguments, ", sums{k}_");
                 continue;
             }
-            let _ = write!(made.text, ", {qualifier}{} *restrict {array}{port}", element_type(width));
             let _ = write!(arguments, ", {array}{port}");
+            if array == "out" && port >= split.n_outputs {
+                let _ = writeln!(text.begin, "  {} out{port}[{MOST_STEP} * {n}];", element_type(width));
+                let _ = writeln!(
+                    text.end,
+                    "  memset(out{port}, 0, sizeof out{port});\n  __asm__ __volatile__(\"\" : : \"r\"(out{port}) : \"memory\");"
+                );
+                continue;
+            }
+            let _ = write!(made.text, ", {qualifier}{} *restrict {array}{port}", element_type(width));
             let _ = write!(next, " {array}{port} += n * {n};");
         }
     }

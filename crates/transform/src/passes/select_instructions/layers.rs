@@ -126,7 +126,7 @@ impl Layers {
                 add(Use::Lane(node, lo), (node, lo), bits);
             }
         }
-        let left = leave_others(&mut targets, there.most_entering);
+        let left = leave_others(&mut targets, there);
         let mut sets = Sets::of_one_each(forms.atoms().len());
         let fits: Vec<bool> = targets.iter().map(|target| there.has(target)).collect();
         join(&targets, &mut sets, there.lanes, &fits, beside);
@@ -157,24 +157,34 @@ impl Layers {
 }
 
 /// Leaves atoms of one layer in results that are sums of several which nothing tells apart by what they wait for: of a sum that
-/// another result is a part of, what is not in that. Example: the state of a cipher begins with a constant, and what its
+/// another result is a part of, what is not in that. Examples: the state of a cipher begins with a constant, and what its
 /// round makes of that is one, too; then the next round, on the same bytes with another constant added, needs nothing of the
-/// first one either, and their sum is of both. What stands with fewer atoms elsewhere, such as the first round's result, is
-/// then only added. Gives the atoms that were left out, with the positions of their results.
-fn leave_others(targets: &mut [Target], most: usize) -> Vec<(usize, Vec<(usize, Block)>)> {
+/// first one either, and their sum is of both. Or a ciphertext, of one cipher's last round, is added to what another cipher made.
+/// What stands with fewer atoms elsewhere, such as the first round's result or the ciphertext, is then only added. Gives the atoms
+/// that were left out, with the positions of their results.
+fn leave_others(targets: &mut [Target], there: &There) -> Vec<(usize, Vec<(usize, Block)>)> {
     let whole: Vec<Vec<(usize, Block)>> = targets.iter().map(|target| target.entering.clone()).collect();
     let mut with_first: FxHashMap<(usize, Block), Vec<usize>> = FxHashMap::default();
     for (number, entering) in whole.iter().enumerate() {
         with_first.entry(entering[0]).or_default().push(number);
     }
     let mut left = Vec::new();
-    for (number, target) in targets.iter_mut().enumerate().filter(|(number, _)| whole[*number].len() > most) {
+    for (number, target) in targets.iter_mut().enumerate() {
         let own = &whole[number];
+        let is_too_long = own.len() > there.most_entering;
+        if !is_too_long && (own.len() < 2 || there.has(target)) {
+            continue;
+        }
         let others = own.iter().filter_map(|atom| with_first.get(atom)).flatten().map(|&other| &whole[other]);
         let part = others.filter(|part| part.len() < own.len() && part.iter().all(|atom| own.contains(atom)));
         if let Some(part) = part.max_by_key(|part| part.len()) {
             target.entering.retain(|atom| !part.contains(atom));
-            left.push((number, part.clone()));
+            // A short one is only a sum of two results if it is one of an instruction without the other.
+            if is_too_long || there.has(target) {
+                left.push((number, part.clone()));
+            } else {
+                target.entering.clone_from(own);
+            }
         }
     }
     left

@@ -90,13 +90,15 @@ fn simulated(network: &Network, inputs: &[Vec<u64>], n_words: usize) -> (Vec<u64
 struct Sizes {
     word: u32,
     block: u32,
+    /// Of each block of associated data that are something else.
+    front: u32,
     key: u32,
     nonce: u32,
     tag: u32,
 }
 
 /// Words of 32 bits, and everything else is a block of 16 bytes.
-const USUAL: Sizes = Sizes { word: 4, block: 16, key: 16, nonce: 16, tag: 16 };
+const USUAL: Sizes = Sizes { word: 4, block: 16, front: 0, key: 16, nonce: 16, tag: 16 };
 
 impl Sizes {
     /// A header or an instruction, in front of a word.
@@ -180,15 +182,16 @@ fn in_both_directions(sizes: Sizes) -> Vec<Vec<u64>> {
     )
 }
 
-/// The bytes of a segment by its number and those of a block, where its string has more.
+/// The bytes of a segment by its number and those of a block of its string, where that has more.
 type Cut = fn(u32, u32) -> u32;
 
 impl Sizes {
     /// A string in segments, each but the last one of as many bytes as `cut` says of its number; those of no byte, too.
     fn in_segments(self, kind: u32, flags: u32, bytes: u32, seed: u32, cut: Cut) -> Vec<u64> {
         let (mut words, mut left) = (Vec::new(), bytes);
+        let block = if kind == 1 { self.block - self.front } else { self.block };
         for number in 0.. {
-            let some = cut(number + seed, self.block);
+            let some = cut(number + seed, block);
             if some > left || number == 6 {
                 words.extend(self.segment(kind, flags, left, seed + number));
                 break;
@@ -276,10 +279,13 @@ fn cipher_on_blocks(cipher: &str, [encrypt, decrypt]: [&str; 2], more: &str, siz
     if !is_turn_of(cipher) {
         return;
     }
-    let Sizes { word, block, key, nonce, tag } = sizes;
+    let Sizes { word, block, front, key, nonce, tag } = sizes;
     let long = if nonce.max(tag) > block { ", LONG = true" } else { "" };
     let own = format!("KEY_BYTES = {key}, TAG_BYTES = {tag}, WORD_BYTES = {word}");
-    let one = format!("ctl.parts.lwc.AeadBlocks(Cipher = {cipher}, BLOCK_BYTES = {block}, {own}{long})");
+    let front = if front > 0 { format!(", AD_FRONT = {front}, EACH_FRONT = true") } else { String::new() };
+    let tagless = if more.contains("TAG_OUT_FRAMED") { ", TAGLESS = true" } else { "" };
+    let one =
+        format!("ctl.parts.lwc.AeadBlocks(Cipher = {cipher}, BLOCK_BYTES = {block}, {own}{long}{front}{tagless})");
     let two =
         format!("ctl.parts.lwc.Aead(Encrypt = {encrypt}, Decrypt = {decrypt}, NONCE_BYTES = {nonce}, {own}{more})");
     one_cipher_makes_what_two_make(&one, &two, sizes, cycles);
@@ -403,11 +409,13 @@ fn two_chains_on_blocks_take_as_long_as_a_cipher() {
     );
 }
 
+/// A word that is no block has the end of one and the beginning of the next one.
 #[test]
 fn sponges_on_blocks_have_words_of_a_block() {
-    let sizes = Sizes { word: 5, block: 5, key: 15, nonce: 15, tag: 15 };
+    let sizes = Sizes { word: 5, block: 5, key: 15, nonce: 15, tag: 15, ..USUAL };
     let hanuman = "(KEYED = false, AD_FIRST = 0, AD_MORE = 4, AD_LAST = 1, NO_AD = 0, TEXT = 1, FINAL = 0)";
-    for (parameters, cycles) in [("()", 7), (hanuman, 13)] {
+    for (parameters, word, cycles) in [("()", 5, 7), ("()", 4, 7), (hanuman, 5, 13)] {
+        let sizes = Sizes { word, ..sizes };
         let [cipher, encrypt, decrypt] = ["BlockDuplex", "DuplexEncrypt", "DuplexDecrypt"]
             .map(|name| format!("ctl.aead.primates.{name}{parameters}"));
         cipher_on_blocks(&cipher, [&encrypt, &decrypt], "", sizes, cycles);
@@ -438,6 +446,35 @@ fn online_ciphers_on_blocks_have_one_for_both_directions() {
         USUAL,
         11,
     );
+}
+
+const PAEQ: Sizes = Sizes { block: 46, front: 16, nonce: 12, ..USUAL };
+
+#[test]
+fn two_permutations_on_blocks_share_their_rounds() {
+    cipher_on_blocks(
+        "ctl.aead.paeq.PaeqBlocks()",
+        ["ctl.aead.paeq.PaeqEncrypt()", "ctl.aead.paeq.PaeqDecrypt()"],
+        ", TAG_FRAMED = true, TAG_OUT_FRAMED = true",
+        PAEQ,
+        21,
+    );
+}
+
+/// No tag is that of a message of nothing at all; another message with it, or with a tag that is too short, is refused.
+#[test]
+fn tags_have_their_length() {
+    let two = "ctl.parts.lwc.Aead(Encrypt = ctl.aead.paeq.PaeqEncrypt(), Decrypt = ctl.aead.paeq.PaeqDecrypt(), \
+               NONCE_BYTES = 12, TAG_FRAMED = true, TAG_OUT_FRAMED = true)";
+    let one = "ctl.parts.lwc.AeadBlocks(Cipher = ctl.aead.paeq.PaeqBlocks(), BLOCK_BYTES = 46, AD_FRONT = 16, \
+               EACH_FRONT = true, TAGLESS = true)";
+    let tags = [0, 15, 16].map(|tag| Sizes { tag, ..PAEQ });
+    let strings = [(0, 0), (0, 30), (46, 0)];
+    let messages = strings.iter().flat_map(|&(bytes, ad)| tags.map(|sizes| message(sizes, 3, 3, ad, bytes)));
+    let inputs = under_a_key(PAEQ, messages.chain([message(PAEQ, 2, 3, 5, 5)]));
+    let wanted = interpreted(&network(two), &inputs);
+    assert_eq!(wanted.iter().filter(|&word| *word == 0x1_e000_0000).count(), 2);
+    assert_eq!(interpreted(&network(one), &inputs), wanted);
 }
 
 /// The permutations of a message, of twelve rounds and of eight, are tasks that share their operators and registers.

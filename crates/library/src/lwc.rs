@@ -182,10 +182,14 @@ impl<'a> Core<'a> {
                     .filter(|(_, value, usual)| value != usual)
                     .fold(core, |core, (name, value, _)| core.with(name, value.to_string()));
                 let are_long = sizes.nonce.max(sizes.tag) > blocks.bytes;
-                [("LONG", are_long), ("PADS", blocks.pads), ("AHEAD", blocks.ahead)]
-                    .iter()
-                    .filter(|(_, holds)| *holds)
-                    .fold(core, |core, (name, _)| core.with(name, "true"))
+                let told = [
+                    ("LONG", are_long),
+                    ("PADS", blocks.pads),
+                    ("EACH_FRONT", blocks.each_front),
+                    ("AHEAD", blocks.ahead),
+                    ("TAGLESS", sizes.may_have_no_tag),
+                ];
+                told.iter().filter(|(_, holds)| *holds).fold(core, |core, (name, _)| core.with(name, "true"))
             }
             (Core::Aead { encrypt, decrypt, sizes }, [sealing, opening]) => {
                 let with_tag = |network: &Instantiation| match &encrypt.tag_parameter {
@@ -227,12 +231,15 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// The blocks, where [`Core::network`] with words of so many bits works on them: they are whole words.
+    /// The blocks, where [`Core::network`] with words of so many bits works on them: none ends in a word in which it begins, and they
+    /// are not too many words, with what is left of one for the next block.
     pub fn fitting_blocks(&self, variants: &[Instantiation], word_bits: u32) -> Option<&'a Blocks> {
         let blocks = self.blocks(variants.first()?)?;
         let word_bytes = u64::from(word_bits / 8);
+        let least_bytes = blocks.bytes - blocks.ad_front;
         let are_whole = [blocks.bytes, blocks.ad_front].iter().all(|bytes| bytes.is_multiple_of(word_bytes));
-        (are_whole && blocks.bytes / word_bytes <= MOST_BLOCK_WORDS).then_some(blocks)
+        let most_words = if are_whole { MOST_BLOCK_WORDS } else { MOST_BLOCK_WORDS - 1 };
+        (least_bytes >= word_bytes && blocks.bytes.div_ceil(word_bytes) <= most_words).then_some(blocks)
     }
 
     /// The network that does both directions on blocks, where the one that encrypts is the standard one.
@@ -384,7 +391,8 @@ impl Script {
             self.pdi.segment(SECRET, END_OF_TYPE, secret);
             self.output.segment(ENCRYPTED_SECRET, END_OF_TYPE, encrypted);
         }
-        let ad = [blocks.bytes - blocks.ad_front, 0, 2 * blocks.bytes];
+        let later = blocks.bytes - if blocks.each_front { blocks.ad_front } else { 0 };
+        let ad = [blocks.bytes - blocks.ad_front, 0, 2 * later];
         self.pdi.pieces(AD, END_OF_TYPE, message.ad, &ad);
         self.pdi.pieces(PLAINTEXT, END_OF_TYPE | LAST, message.plaintext, &[blocks.bytes, 0, 2 * blocks.bytes]);
         self.output.pieces(CIPHERTEXT, END_OF_TYPE, message.ciphertext, &[blocks.bytes, 2 * blocks.bytes]);
@@ -578,7 +586,7 @@ mod tests {
             tag: &[8; 4],
         };
         let network = Instantiation { entity: String::new(), arguments: Vec::new() };
-        let blocks = Blocks { network, bytes: 16, ad_front: 0, ahead: false, pads: false };
+        let blocks = Blocks { network, bytes: 16, ad_front: 0, each_front: false, ahead: false, pads: false };
         script.encrypt_in_pieces(&message, &blocks);
         script.misfit(&message);
         let [pdi, _, output] = words(&script, |line| line.starts_with("HDR") || line.starts_with("STT"));

@@ -122,8 +122,8 @@
 //! An operation of authenticated encryption can name a network that does it and its inverse on blocks, for cores of hardware:
 //! `blocks = { network = "AsconBlocks", bytes = 8, pads = true }` (`ctl.parts.lwc.AeadBlocks` has its ports; blocks have 16 bytes
 //! where nothing is said; with `pads` strings of whole blocks have an empty block behind them; `ad_front` are bytes that the first
-//! block of associated data begins with and that something else has; with `ahead` the network is told before the last of them
-//! whether there is a text).
+//! block of associated data begins with and that something else has, and with `each_front` each of them; with `ahead` the network is
+//! told before the last of them whether there is a text).
 //!
 //! Where more input than so much would bring back what may occur once only, as the blocks of a key stream whose counter comes
 //! round, `input_limit` of a set or an operation says how many bytes there may be, from the parameters of the network:
@@ -357,6 +357,8 @@ pub struct Blocks {
     pub bytes: u64,
     /// Bytes of the first block of associated data that are something else.
     pub ad_front: u64,
+    /// So they are of each of its blocks.
+    pub each_front: bool,
     /// Whether a text is empty is told ahead of its blocks.
     pub ahead: bool,
     /// Strings of whole blocks have an empty block behind them.

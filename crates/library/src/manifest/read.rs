@@ -499,11 +499,13 @@ impl Reader<'_> {
         let network = table.need("network", "blocks", self.problems).and_then(|item| self.instantiation(&item));
         let pads = table.take("pads").and_then(|item| item.boolean(self.problems, "pads")).unwrap_or(false);
         let ahead = table.take("ahead").and_then(|item| item.boolean(self.problems, "ahead")).unwrap_or(false);
+        let each_front =
+            table.take("each_front").and_then(|item| item.boolean(self.problems, "each_front")).unwrap_or(false);
         let mut count = |key: &'static str| table.take(key).and_then(|item| item.count(self.problems, key));
         let bytes = count("bytes").map_or(16, |bytes| bytes.max(1));
         let ad_front = count("ad_front").map_or(0, |ad_front| ad_front.min(bytes - 1));
         table.finish("blocks", self.problems);
-        Some(Blocks { network: network?, bytes, ad_front, ahead, pads })
+        Some(Blocks { network: network?, bytes, ad_front, each_front, ahead, pads })
     }
 
     fn instantiation(&mut self, item: &Item<'_>) -> Option<Instantiation> {

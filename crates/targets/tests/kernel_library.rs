@@ -352,6 +352,31 @@ fn sums_are_taken_apart() {
     }
 }
 
+/// A sum of what is made of associated data, which are no tokens of the network: the independent part puts them out for the sum.
+#[test]
+fn sums_of_what_is_no_token_are_taken_apart() {
+    let found = loops("aes128-ocb3", "aead-encrypt");
+    let without_output = found.iter().filter(|body| body.produces.iter().all(|port| port.0 == 0));
+    let Some((body, split)) = without_output.filter_map(|body| Some((body, extract_reductions(body)?))).next() else {
+        panic!("{} loops, sums are not taken out", found.len())
+    };
+    assert!(split.independent.is_independent() && !body.is_independent());
+    assert_eq!((split.running.len(), split.totals.len()), (1, 1));
+    assert_eq!((split.n_outputs, split.totals[0].port), (body.produces.len(), body.produces.len()));
+    let first = sequential(&split.independent, &LoopNames { function: "first", ..ON_TRIAL });
+    for (level, feature) in [("v128", true), ("avx512", std::is_x86_feature_detected!("avx512vbmi"))] {
+        if !feature {
+            println!("not run: no {level}");
+            continue;
+        }
+        let Some(machine) = machine::named(level) else { panic!("no machine {level}") };
+        let printed = with_sums(&split, &first, None, machine, &ON_TRIAL);
+        for compiler in compilers() {
+            check("aes128-ocb3 associated data", body, machine, "sums", &printed, compiler);
+        }
+    }
+}
+
 /// What is left over behind the last block moves where loops over whole blocks begin: offsets wait for an iteration in
 /// FIFOs, and are still those that the actor that made them has.
 #[test]

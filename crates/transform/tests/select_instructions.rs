@@ -107,6 +107,18 @@ fn chained_blocks_meet_the_next_key_off_the_chain() {
     assert_eq!(chain, 20);
 }
 
+/// Both ciphers end in the same result, which is that of the second without what is the first's alone.
+#[test]
+fn a_ciphertext_is_added_to_what_another_cipher_made() {
+    let mut graph = Graph::new();
+    let (first, second) = (tokens(&mut graph, 0), tokens(&mut graph, 1));
+    let one = encrypt(&mut graph, &first, 10);
+    let other = encrypt(&mut graph, &second, 10);
+    let sum = add(&mut graph, &other, &one);
+    let selection = selected(&graph, &[one, sum].concat());
+    assert_eq!(counts(&selection), [("last_round", 2), ("round", 18)]);
+}
+
 #[test]
 fn two_results_of_one_block() {
     let mut graph = Graph::new();

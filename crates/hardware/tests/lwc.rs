@@ -261,6 +261,9 @@ fn one_cipher_makes_what_two_make(one: &str, two: &str, sizes: Sizes, cycles: u6
         assert_eq!(simulated(&core, &inputs, wanted.len()).0, wanted, "{one}");
     }
     a_cut_within_a_block_fails(one, sizes);
+    if !one.contains("TAGLESS = true") {
+        an_empty_tag_fails(one, sizes);
+    }
     for instruction in [2, 3] {
         let taken = cycles_of_a_block(one, &aead(sizes, instruction));
         assert!(taken <= cycles, "{one}: {taken}");
@@ -310,18 +313,37 @@ fn a_cut_within_a_block_fails(core: &str, sizes: Sizes) {
         let block = sizes.block;
         let good = message(sizes, 2, 3, block + 5, 2 * block + 7);
         let all = [good.clone(), misfit(0, block + 10), good.clone(), misfit(1, 2 * block), good];
-        let inputs = under_a_key(sizes, all.into_iter());
-        let wanted = interpreted(&core, &inputs);
-        let (words, _) = simulated(&core, &inputs, wanted.len());
-        assert_eq!(words, wanted);
-        let is_end = |word: &u64| word >> (8 * sizes.word) == 1;
-        let messages: Vec<&[u64]> = words.split_inclusive(is_end).collect();
-        let statuses: Vec<u64> =
-            messages.iter().filter_map(|message| message.last()).map(|word| word >> (8 * sizes.word - 4)).collect();
-        // Success and failure, as the API has them, behind the bit of a last word.
-        assert_eq!(statuses, [0x1e, 0x1f, 0x1e, 0x1f, 0x1e]);
+        let messages = made_of(&core, sizes, all.into_iter());
+        assert_eq!(statuses(sizes, &messages), [0x1e, 0x1f, 0x1e, 0x1f, 0x1e]);
         assert!(messages[0] == messages[2] && messages[0] == messages[4]);
     }
+}
+
+/// A message with a tag of no byte fails, and the one behind it succeeds.
+fn an_empty_tag_fails(core: &str, sizes: Sizes) {
+    // Of a tag of several blocks it is only the first.
+    if sizes.tag > sizes.block {
+        return;
+    }
+    let good = message(sizes, 2, 3, sizes.block + 5, 2 * sizes.block + 7);
+    let without = message(Sizes { tag: 0, ..sizes }, 3, 3, sizes.block + 5, 2 * sizes.block + 7);
+    let messages = made_of(&network(core), sizes, [good.clone(), without, good].into_iter());
+    assert_eq!(statuses(sizes, &messages), [0x1e, 0x1f, 0x1e]);
+    assert_eq!(messages[0], messages[2]);
+}
+
+/// What a core makes of each message, in the interpreter and in simulation.
+fn made_of(core: &Network, sizes: Sizes, messages: impl Iterator<Item = Vec<u64>>) -> Vec<Vec<u64>> {
+    let inputs = under_a_key(sizes, messages);
+    let wanted = interpreted(core, &inputs);
+    let (words, _) = simulated(core, &inputs, wanted.len());
+    assert_eq!(words, wanted);
+    words.split_inclusive(|word| word >> (8 * sizes.word) == 1).map(<[u64]>::to_vec).collect()
+}
+
+/// Success and failure of messages, as the API has them, behind the bit of a last word.
+fn statuses(sizes: Sizes, messages: &[Vec<u64>]) -> Vec<u64> {
+    messages.iter().filter_map(|message| message.last()).map(|word| word >> (8 * sizes.word - 4)).collect()
 }
 
 #[test]

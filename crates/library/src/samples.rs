@@ -107,6 +107,30 @@ pub fn cut_by_chance<'a>(
     numbers.filter_map(message).collect()
 }
 
+/// Messages that keep their key, with texts and associated data of all kinds of lengths: none of them is what a program sends most, and
+/// programs send any of them.
+pub fn kept_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    let ports: Vec<&str> = ports.into_iter().collect();
+    let block = spec.block_bytes.unwrap_or(MOST_REMAINDERS);
+    let Some(text) = spec.input(Role::Input).filter(|_| spec.inputs.iter().any(may_be_empty)) else {
+        return Vec::new();
+    };
+    let texts = [0, 1, block, 3 * block, 4 * block + 3].into_iter().filter_map(|more| legal(text, block, more));
+    let pairs = texts.flat_map(|length| [1, block, 3 * block + 5].map(|beside| (length, beside)));
+    let turns: Vec<Turn> = pairs
+        .enumerate()
+        .map(|(at, (length, beside))| Turn {
+            number: RENEWED * at + KEPT,
+            length,
+            beside: Some(beside),
+            cuts: Cuts::None,
+        })
+        .collect();
+    let tag_last: &[bool] = if spec.input(Role::TagIn).is_some() { &[true, false] } else { &[false] };
+    let kinds = tag_last.iter().map(|&tag_last| Kind { tag_last, ..Kind::default() });
+    kinds.map(|kind| stream(spec, block, &ports, &turns, kind)).collect()
+}
+
 /// Streams of messages as programs send them, none of which is a sample: under one key, each text at once, of any length up to
 /// some blocks, with associated data of any length up to the longest header of a usual protocol. One for each number.
 pub fn ordinary_messages<'a>(
@@ -296,21 +320,6 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
         beside: None,
         cuts: Cuts::None,
     });
-    // So may texts with any length of what goes with them.
-    let beside: Vec<u64> =
-        if spec.inputs.iter().any(may_be_empty) { vec![1, block, 3 * block + 5] } else { Vec::new() };
-    let texts = [0, 1, block, 3 * block, 4 * block + 3];
-    let with = texts.into_iter().flat_map(|more| beside.iter().map(move |&beside| (more, beside)));
-    let pairs = with.filter_map(|(more, beside)| Some((legal(spec.input(Role::Input)?, block, more)?, beside)));
-    let kept_with: Vec<Turn> = pairs
-        .enumerate()
-        .map(|(at, (length, beside))| Turn {
-            number: RENEWED * (4 * n + at) + KEPT,
-            length,
-            beside: Some(beside),
-            cuts: Cuts::None,
-        })
-        .collect();
     let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
     let has_pieces = spec.framing == Framing::Message && !spec.single_chunk;
     let cut = spec.input(Role::Input).filter(|_| has_pieces);
@@ -318,7 +327,7 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
     let in_pieces = cut.map_or_else(Vec::new, |port| pieces(port, block, by_chance));
     let numbered = in_pieces.into_iter().enumerate();
     Turns {
-        whole: turn(lengths.clone(), 0, Cuts::None).into_iter().chain(kept).chain(kept_with).collect(),
+        whole: turn(lengths.clone(), 0, Cuts::None).into_iter().chain(kept).collect(),
         left_over: turn(left_over, 2 * n, Cuts::None),
         in_chunks: turn(lengths, n, Cuts::Parts),
         in_pieces: numbered.map(|(at, (length, cuts))| Turn { number: at, length, beside: None, cuts }).collect(),

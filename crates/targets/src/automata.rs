@@ -30,6 +30,7 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         n_uncut: samples::uncut_streams(spec, ports()).len(),
         thorough: samples::thorough_streams(spec, ports()),
         plain: samples::plain_streams(spec, ports()),
+        rare: samples::kept_streams(spec, ports()),
         pieces: samples::pieces_of_blocks(spec, ports()),
     };
     let found =

@@ -20,7 +20,7 @@ mod loading;
 const STREAMS: u64 = 24;
 
 /// One in so many operations has its turn on a day.
-const DAYS: u64 = 16;
+const DAYS: u64 = 100;
 
 /// Why messages of an operation would meet the scheduler.
 fn left(spec: &OperationSpec) -> Option<String> {

@@ -3,7 +3,7 @@
 use super::NotFused;
 use super::automaton::{Automaton, Awaited, Holds, Part, Path, Step};
 use super::expression::bits_of_value;
-use super::follow_samples::SAMPLED_VALUES;
+use super::follow_samples::{Kind, SAMPLED_VALUES};
 use super::liveness::live;
 use super::schedule::{Progress, Scheduler, token_width};
 use super::state_identity::{General, Key, Shape};
@@ -83,22 +83,29 @@ pub type Sample = Vec<Vec<Vec<u128>>>;
 ///
 /// Why the network cannot do without a run-time scheduler.
 pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> Result<Automaton, NotFused> {
-    automaton_of_pieces(network, samples, samples.len(), &[], limits)
+    let followed = Followed { samples, n_uncut: samples.len(), ..Followed::default() };
+    automaton_along(network, &followed, limits)
 }
 
-/// The same, where the messages of the first `n_uncut` samples come at once and others are cut, with further samples, each of
-/// them one message in pieces.
+/// Samples of different kinds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Followed<'a> {
+    /// What most messages are.
+    pub samples: &'a [Sample],
+    /// In so many of them, the first, messages come at once; those of others are cut.
+    pub n_uncut: usize,
+    /// Messages that come at once, which tell what may come but not what comes most: [`Automaton::parts`] has none of them.
+    pub rare: &'a [Sample],
+    /// Samples of one message in pieces each.
+    pub pieces: &'a [Sample],
+}
+
+/// The same, of samples of different kinds.
 ///
 /// # Errors
 ///
 /// As [`automaton_of`].
-pub fn automaton_of_pieces(
-    network: &Network,
-    samples: &[Sample],
-    n_uncut: usize,
-    pieces: &[Sample],
-    limits: &Limits,
-) -> Result<Automaton, NotFused> {
+pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) -> Result<Automaton, NotFused> {
     for (at, instance) in network.instances.iter().enumerate() {
         let actor = network.actor_of(InstanceId(at as u32));
         if findings(actor).iter().any(|finding| matches!(finding.dependence, Dependence::Time { .. })) {
@@ -117,7 +124,7 @@ pub fn automaton_of_pieces(
         let mut explorer = Explorer::new(network, &slice, &wiring, limits, (general, late))?;
         let known_before = explorer.n_general();
         let n_late = explorer.late.len();
-        explorer.explore(samples, n_uncut, pieces)?;
+        explorer.explore(followed)?;
         if explorer.late.len() > n_late {
             (general, late) = (FxHashMap::default(), explorer.late);
             continue;
@@ -356,7 +363,8 @@ impl<'a> Explorer<'a> {
         self.general.values().map(|general| general.slots.len()).sum()
     }
 
-    fn explore(&mut self, samples: &[Sample], n_uncut: usize, pieces: &[Sample]) -> Result<(), NotFused> {
+    fn explore(&mut self, followed: &Followed) -> Result<(), NotFused> {
+        let Followed { samples, n_uncut, rare, pieces } = *followed;
         // The first state knows what the variables of control begin with.
         let known = self
             .scalars
@@ -382,9 +390,10 @@ impl<'a> Explorer<'a> {
                 next += 1;
             }
         }
-        let messages = samples.iter().enumerate().map(|(at, sample)| (sample, at >= n_uncut, false));
-        for (sample, is_cut, is_piece) in messages.chain(pieces.iter().map(|sample| (sample, true, true))) {
-            self.follow(sample, is_cut, is_piece)?;
+        let (uncut, cut) = samples.split_at(n_uncut);
+        let kinds = [(uncut, Kind::Message), (rare, Kind::Rare), (cut, Kind::Cut), (pieces, Kind::Piece)];
+        for (sample, kind) in kinds.into_iter().flat_map(|(all, kind)| all.iter().map(move |sample| (sample, kind))) {
+            self.follow(sample, kind)?;
             if self.n_sampled_values > SAMPLED_VALUES {
                 break;
             }

@@ -16,9 +16,22 @@ const SAMPLED_EFFECTS: u64 = 3_000_000;
 /// Values that are computed for samples before no further one is followed: what the last ones do is rarely new.
 pub(super) const SAMPLED_VALUES: u64 = 40_000_000;
 
+/// What the parts of a sample are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Messages that come at once, as most do.
+    Message,
+    /// The same, of which none tells what most are.
+    Rare,
+    /// Messages in chunks and pieces.
+    Cut,
+    /// Pieces of one message.
+    Piece,
+}
+
 impl Explorer<'_> {
-    /// Explores what a sample does, whose parts are messages, which come at once or are cut, or pieces of one.
-    pub(super) fn follow(&mut self, sample: &Sample, is_cut: bool, is_piece: bool) -> Result<(), NotFused> {
+    /// Explores what a sample does.
+    pub(super) fn follow(&mut self, sample: &Sample, kind: Kind) -> Result<(), NotFused> {
         let mut parts = sample.iter();
         let mut world = World {
             inputs: vec![Vec::new(); self.network.inputs.len()],
@@ -28,7 +41,12 @@ impl Explorer<'_> {
         };
         self.make_room(&mut world);
         let mut at = 0;
-        let mut path = Path { n_parts: 0, is_whole: false, is_cut, states: BTreeSet::new() };
+        let mut path = Path {
+            n_parts: 0,
+            is_whole: false,
+            is_cut: matches!(kind, Kind::Cut | Kind::Piece),
+            states: BTreeSet::new(),
+        };
         let mut part_of: Option<Part> = None;
         let mut budget = SAMPLED_EFFECTS;
         let mut run = Run::default();
@@ -57,15 +75,15 @@ impl Explorer<'_> {
                             self.paths.push(path.clone());
                         }
                         path.n_parts += 1;
-                        let part = Part { from: at, to: at, states: BTreeSet::new(), is_piece };
-                        self.parts.extend(part_of.replace(part));
+                        let part = Part { from: at, to: at, states: BTreeSet::new(), is_piece: kind == Kind::Piece };
+                        self.parts.extend(part_of.replace(part).filter(|_| kind != Kind::Rare));
                         world.inputs.iter_mut().zip(tokens).for_each(|(all, more)| all.extend(more));
                     }
                     None => break,
                 },
             }
         }
-        self.parts.extend(part_of);
+        self.parts.extend(part_of.filter(|_| kind != Kind::Rare));
         self.paths.push(Path { n_parts: sample.len(), is_whole: true, ..path });
         Ok(())
     }

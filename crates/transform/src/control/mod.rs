@@ -64,7 +64,7 @@ mod wiring;
 pub use action::{ActionTransition, transition_of_action};
 pub use block_copies::{BlockCopy, CountedElement, block_copies};
 pub use code_size::Brevity;
-pub use explore::{Limits, Sample, Unrolling, automaton_of, automaton_of_pieces};
+pub use explore::{Followed, Limits, Sample, Unrolling, automaton_along, automaton_of};
 pub use headrace_kernel::automaton::{
     Automaton, Awaited, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Part, Step,
     Trips, Update, Window,

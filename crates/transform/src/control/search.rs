@@ -3,7 +3,7 @@
 //! An automaton may have more states than compilers can take. Then it is made again along fewer samples, or pruned to the
 //! states that whole samples come through; what generates code says how long its code is, and no more.
 
-use super::{Automaton, Limits, NotFused, Sample, automaton_of_pieces};
+use super::{Automaton, Followed, Limits, NotFused, Sample, automaton_along};
 
 /// Effects of an automaton that code is generated for: beyond, it takes too long to compile.
 const MOST_EFFECTS: usize = 16_000;
@@ -28,6 +28,8 @@ pub struct Samples {
     pub thorough: Vec<Sample>,
     /// Whole messages, for networks in which pieces of messages lead through too many states.
     pub plain: Vec<Sample>,
+    /// Whole messages that are not what most are, and must not be slow for that.
+    pub rare: Vec<Sample>,
     /// Messages in pieces of whole blocks, each of which comes when nothing can be done with those before.
     pub pieces: Vec<Sample>,
 }
@@ -39,9 +41,14 @@ pub struct Samples {
 /// Why there is no automaton along the usual samples and none along the plain ones; `Ok(None)`: nothing of it that has
 /// room is worth it.
 pub fn search(network: &headrace_ir::Network, samples: &Samples) -> Result<Option<Automaton>, NotFused> {
-    let (pieces, n_uncut) = (&samples.pieces[..], samples.n_uncut);
-    let found = |samples: &[Sample]| {
-        automaton_of_pieces(network, samples, n_uncut.min(samples.len()), pieces, &Limits::default())
+    let found = |all: &[Sample]| {
+        let followed = Followed {
+            samples: all,
+            n_uncut: samples.n_uncut.min(all.len()),
+            rare: &samples.rare,
+            pieces: &samples.pieces,
+        };
+        automaton_along(network, &followed, &Limits::default())
     };
     // Where pieces lead through too much, whole messages are still fast.
     let mut automaton = found(&samples.usual).or_else(|refused| found(&samples.plain).map_err(|_| refused))?;

@@ -20,15 +20,19 @@ if command -v nvcc >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1; then
 fi
 "$headrace" bench threads compile --json bench/results/threads.json
 "$headrace" bench referee --json bench/results/referee.json --html bench/results/referee.html
-# Short messages and messages in pieces; they are among the rows of the referee, too. Results are kept for each width of vectors that
-# processors have: other code runs on each.
+# Short messages and messages in pieces; they are among the rows of the referee, too. Results are kept for each family of processors
+# and width of vectors: other code runs on each, and the same code at another speed.
 case " $(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo) " in
-*" avx512bw "*) vectors=avx512 ;;
-*" avx2 "*) vectors=avx2 ;;
-*) vectors=$(uname -m) ;;
+*" avx512bw "*) family=avx512 ;;
+*" avx2 "*) family=avx2 ;;
+*) family=$(uname -m) ;;
+esac
+case $(grep -m 1 vendor_id /proc/cpuinfo) in
+*Intel*) family=intel-$family ;;
+*AMD*) family=amd-$family ;;
 esac
 "$headrace" bench sha256 hmac-sha256 aes128-ctr chacha20 aes128-gcm aes256-gcm chacha20-poly1305 --pairs 9 \
-    --json "bench/results/pieces-$vectors.json"
+    --json "bench/results/pieces-$family.json"
 "$headrace" synth --install
 scripts/hardware.sh "$headrace" 5 bench/results/hardware.json
 # Machines that are simulated: the same results on every processor.

@@ -107,8 +107,8 @@ pub fn cut_by_chance<'a>(
     numbers.filter_map(message).collect()
 }
 
-/// Messages that keep their key, with texts and associated data of all kinds of lengths: none of them is what a program sends most, and
-/// programs send any of them.
+/// Messages that keep their key, but the first ones, with texts and associated data of all kinds of lengths: none of them is what a
+/// program sends most, and programs send any of them.
 pub fn kept_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
     let ports: Vec<&str> = ports.into_iter().collect();
     let block = spec.block_bytes.unwrap_or(MOST_REMAINDERS);
@@ -127,8 +127,14 @@ pub fn kept_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'
         })
         .collect();
     let tag_last: &[bool] = if spec.input(Role::TagIn).is_some() { &[true, false] } else { &[false] };
-    let kinds = tag_last.iter().map(|&tag_last| Kind { tag_last, ..Kind::default() });
-    kinds.map(|kind| stream(spec, block, &ports, &turns, kind)).collect()
+    let mut streams = Vec::new();
+    for &tag_last in tag_last {
+        // Any of them may be the first, too, and brings the key then.
+        let first = (0..turns.len()).map(|at| &turns[at..turns.len().min(at + FIRST_MESSAGES)]);
+        let ways = std::iter::once(&turns[..]).chain(first);
+        streams.extend(ways.map(|turns| stream(spec, block, &ports, turns, Kind { tag_last, ..Kind::default() })));
+    }
+    streams
 }
 
 /// Streams of messages as programs send them, none of which is a sample: under one key, each text at once, of any length up to

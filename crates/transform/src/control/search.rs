@@ -9,10 +9,10 @@ use super::{Automaton, Followed, Limits, NotFused, Sample, automaton_along};
 const MOST_EFFECTS: usize = 16_000;
 
 /// States of it.
-const MOST_STATES: usize = 1_500;
+const MOST_STATES: usize = 2_000;
 
 /// States that are kept of a larger one: what goes beyond is rare, and fewer compile faster.
-const TYPICAL_STATES: usize = 1_000;
+const TYPICAL_STATES: usize = 1_500;
 
 /// How often code is generated, each time for fewer states, until it is short enough.
 const ATTEMPTS: usize = 4;
@@ -41,17 +41,16 @@ pub struct Samples {
 /// Why there is no automaton along the usual samples and none along the plain ones; `Ok(None)`: nothing of it that has
 /// room is worth it.
 pub fn search(network: &headrace_ir::Network, samples: &Samples) -> Result<Option<Automaton>, NotFused> {
-    let found = |all: &[Sample]| {
-        let followed = Followed {
-            samples: all,
-            n_uncut: samples.n_uncut.min(all.len()),
-            rare: &samples.rare,
-            pieces: &samples.pieces,
-        };
+    let along = |all: &[Sample], rare: &[Sample]| {
+        let n_uncut = samples.n_uncut.min(all.len());
+        let followed = Followed { samples: all, n_uncut, rare, pieces: &samples.pieces };
         automaton_along(network, &followed, &Limits::default())
     };
-    // Where pieces lead through too much, whole messages are still fast.
-    let mut automaton = found(&samples.usual).or_else(|refused| found(&samples.plain).map_err(|_| refused))?;
+    let found = |all: &[Sample]| along(all, &samples.rare);
+    // Where rare messages lead through too much, usual ones are still fast; where pieces do, whole ones are.
+    let mut automaton = found(&samples.usual)
+        .or_else(|refused| along(&samples.usual, &[]).map_err(|_| refused))
+        .or_else(|refused| found(&samples.plain).map_err(|_| refused))?;
     // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room
     // with those has none with more, and searching for that takes longest.
     if samples.thorough != samples.usual

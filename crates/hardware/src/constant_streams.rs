@@ -4,21 +4,25 @@
 //! counters and comparisons for the others. The tokens still move: they say when.
 
 use headrace_ir::{
-    Action, Actor, ActorId, Endpoint, Expr, ExprKind, Guard, Int, Local, LocalId, LocalKind, Network, OutputValue,
-    Place, Root, Scalar, Stmt, StmtKind, Type,
+    Action, Actor, ActorId, Connection, Endpoint, Expr, ExprKind, Guard, Int, Local, LocalId, LocalKind, Network,
+    OutputValue, Place, Root, Scalar, Stmt, StmtKind, Type,
 };
+
+/// Input ports that always read the same number, and that number.
+type Known = Vec<(usize, Int)>;
 
 /// The network with a copy of each actor that reads constant streams, in which these are numbers.
 pub(crate) fn with_constants(network: &Network) -> Network {
     let mut out = network.clone();
     // Actors that were copied, with what is known of their ports, and the copies.
-    let mut copies: Vec<(ActorId, Vec<(usize, Int)>, ActorId)> = Vec::new();
+    let mut copies: Vec<(ActorId, Known, ActorId)> = Vec::new();
     for (at, instance) in network.instances.iter().enumerate() {
-        let reads_from = |connection: &&headrace_ir::Connection| matches!(connection.target, Endpoint::Instance(to, _) if to.index() == at);
-        let mut known: Vec<(usize, Int)> = Vec::new();
-        for connection in network.connections.iter().filter(reads_from) {
-            let Endpoint::Instance(_, port) = connection.target else { continue };
-            if let Some(value) = constant(network, connection) {
+        let mut known = Known::new();
+        for connection in &network.connections {
+            let Endpoint::Instance(reader, port) = connection.target else { continue };
+            if reader.index() == at
+                && let Some(value) = constant(network, connection)
+            {
                 known.push((port, value));
             }
         }
@@ -39,7 +43,7 @@ pub(crate) fn with_constants(network: &Network) -> Network {
 }
 
 /// The number that all tokens of a connection are, as its reader gets them.
-fn constant(network: &Network, connection: &headrace_ir::Connection) -> Option<Int> {
+fn constant(network: &Network, connection: &Connection) -> Option<Int> {
     let (Endpoint::Instance(from, port), []) = (connection.source, &connection.via[..]) else { return None };
     let (Scalar::Int(_), Scalar::Int(ty)) = (network.source_port(connection).ty, network.target_port(connection).ty)
     else {

@@ -21,7 +21,7 @@ use headrace_targets::c::{Emission, Options, emit_with};
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::kernel::{Loop, Object, TableId};
 use headrace_transform::passes::distribute_recurrence::distribute_recurrence;
-use headrace_transform::passes::extract_reductions::extract_reductions;
+use headrace_transform::passes::extract_reductions::{Reductions, extract_reductions};
 use headrace_transform::passes::select_instructions::select_in_loop;
 use headrace_transform::passes::sink_copies::sink_copies;
 use operations::{fused, loops};
@@ -303,66 +303,10 @@ impl Names for WithPowers {
     }
 }
 
-/// Sums of masks and of blocks, which are all that goes on from block to block, over blocks that are read and that are
-/// made.
-#[test]
-fn sums_are_taken_apart() {
-    for name in ["aead-encrypt", "aead-decrypt"] {
-        let found = loops("aes128-ocb3", name);
-        let texts = found.iter().filter(|body| body.produces.iter().any(|port| port.0 == 16));
-        let Some((body, split)) = texts.filter_map(|body| Some((body, extract_reductions(body)?))).next() else {
-            panic!("{name}: {} loops, sums are not taken out", found.len())
-        };
-        assert!(split.independent.is_independent() && !body.is_independent());
-        assert_eq!((split.running.len(), split.totals.len()), (1, 1), "{name}");
-        assert_eq!(split.totals[0].is_output, name == "aead-decrypt");
-        let first = sequential(&split.independent, &LoopNames { function: "first", ..ON_TRIAL });
-        for (level, feature) in [("v128", true), ("avx512", std::is_x86_feature_detected!("avx512vbmi"))] {
-            if !feature {
-                println!("not run: no {level}");
-                continue;
-            }
-            let Some(machine) = machine::named(level) else { panic!("no machine {level}") };
-            let printed = with_sums(&split, &first, None, machine, &ON_TRIAL);
-            for compiler in compilers() {
-                check(&format!("aes128-ocb3 {name}"), body, machine, "sums", &printed, compiler);
-            }
-        }
-        // Keys are made ready once for all steps; the sum that a step begins with is not.
-        let descriptions = descriptions().expect("all are usable");
-        let choice = choice(&descriptions, |_| true).expect("all are taken");
-        let selected = select_in_loop(&split.independent, &[], &choice).expect("instructions are found").body;
-        let changed = split.running.iter().map(|running| running.sum.object).collect();
-        let named = LoopNames { function: "first", ..ON_TRIAL };
-        for (bits, level) in [(256, "avx2"), (512, "avx512")] {
-            let first = blocks_with_held(&selected, &descriptions, bits, &named, &changed);
-            let first = first.unwrap_or_else(|why| panic!("{name}: {}", why.0));
-            assert!(first.held > 0 && first.function.text.contains("= held_[0];"));
-            let wide = bits == 256 || std::is_x86_feature_detected!("avx512vbmi");
-            if !(std::is_x86_feature_detected!("vaes") && std::is_x86_feature_detected!("avx2") && wide) {
-                println!("not run: no instructions of {bits} bits");
-                continue;
-            }
-            let Some(machine) = machine::named(level) else { panic!("no machine {level}") };
-            let printed = with_sums(&split, &first.function, Some((bits, first.held)), machine, &ON_TRIAL);
-            for compiler in compilers() {
-                check(&format!("aes128-ocb3 {name}"), body, machine, "held", &printed, compiler);
-            }
-        }
-    }
-}
-
-/// A sum of what is made of associated data, which are no tokens of the network: the independent part puts them out for the sum.
-#[test]
-fn sums_of_what_is_no_token_are_taken_apart() {
-    let found = loops("aes128-ocb3", "aead-encrypt");
-    let without_output = found.iter().filter(|body| body.produces.iter().all(|port| port.0 == 0));
-    let Some((body, split)) = without_output.filter_map(|body| Some((body, extract_reductions(body)?))).next() else {
-        panic!("{} loops, sums are not taken out", found.len())
-    };
+/// A loop whose sums were taken out, with the rest in plain code and with instructions, in every compiler that is there.
+fn check_sums(name: &str, body: &Loop, split: &Reductions) {
     assert!(split.independent.is_independent() && !body.is_independent());
-    assert_eq!((split.running.len(), split.totals.len()), (1, 1));
-    assert_eq!((split.n_outputs, split.totals[0].port), (body.produces.len(), body.produces.len()));
+    assert_eq!((split.running.len(), split.totals.len()), (1, 1), "{name}");
     let first = sequential(&split.independent, &LoopNames { function: "first", ..ON_TRIAL });
     for (level, feature) in [("v128", true), ("avx512", std::is_x86_feature_detected!("avx512vbmi"))] {
         if !feature {
@@ -370,11 +314,59 @@ fn sums_of_what_is_no_token_are_taken_apart() {
             continue;
         }
         let Some(machine) = machine::named(level) else { panic!("no machine {level}") };
-        let printed = with_sums(&split, &first, None, machine, &ON_TRIAL);
+        let printed = with_sums(split, &first, None, machine, &ON_TRIAL);
         for compiler in compilers() {
-            check("aes128-ocb3 associated data", body, machine, "sums", &printed, compiler);
+            check(&format!("aes128-ocb3 {name}"), body, machine, "sums", &printed, compiler);
         }
     }
+    // Keys are made ready once for all steps; the sum that a step begins with is not.
+    let descriptions = descriptions().expect("all are usable");
+    let choice = choice(&descriptions, |_| true).expect("all are taken");
+    let selected = select_in_loop(&split.independent, &[], &choice).expect("instructions are found").body;
+    let changed = split.running.iter().map(|running| running.sum.object).collect();
+    let named = LoopNames { function: "first", ..ON_TRIAL };
+    for (bits, level) in [(256, "avx2"), (512, "avx512")] {
+        let first = blocks_with_held(&selected, &descriptions, bits, &named, &changed);
+        let first = first.unwrap_or_else(|why| panic!("{name}: {}", why.0));
+        assert!(first.held > 0 && first.function.text.contains("= held_[0];"));
+        let wide = bits == 256 || std::is_x86_feature_detected!("avx512vbmi");
+        if !(std::is_x86_feature_detected!("vaes") && std::is_x86_feature_detected!("avx2") && wide) {
+            println!("not run: no instructions of {bits} bits");
+            continue;
+        }
+        let Some(machine) = machine::named(level) else { panic!("no machine {level}") };
+        let printed = with_sums(split, &first.function, Some((bits, first.held)), machine, &ON_TRIAL);
+        for compiler in compilers() {
+            check(&format!("aes128-ocb3 {name}"), body, machine, "held", &printed, compiler);
+        }
+    }
+}
+
+/// The first of some loops whose sums can be taken out.
+fn with_sums_out<'a>(mut some: impl Iterator<Item = &'a Loop>) -> (&'a Loop, Reductions) {
+    some.find_map(|body| Some((body, extract_reductions(body)?))).expect("sums are taken out")
+}
+
+/// Sums of masks and of blocks, which are all that goes on from block to block, over blocks that are read and that are
+/// made.
+#[test]
+fn sums_are_taken_apart() {
+    for name in ["aead-encrypt", "aead-decrypt"] {
+        let found = loops("aes128-ocb3", name);
+        let texts = found.iter().filter(|body| body.produces.iter().any(|port| port.0 == 16));
+        let (body, split) = with_sums_out(texts);
+        assert_eq!(split.totals[0].is_output, name == "aead-decrypt");
+        check_sums(name, body, &split);
+    }
+}
+
+/// A sum of what is made of associated data, which are no tokens of the network: the independent part puts them out for the sum.
+#[test]
+fn sums_of_what_is_no_token_are_taken_apart() {
+    let found = loops("aes128-ocb3", "aead-encrypt");
+    let (body, split) = with_sums_out(found.iter().filter(|body| body.produces.iter().all(|port| port.0 == 0)));
+    assert_eq!((split.n_outputs, split.totals[0].port), (body.produces.len(), body.produces.len()));
+    check_sums("associated data", body, &split);
 }
 
 /// What is left over behind the last block moves where loops over whole blocks begin: offsets wait for an iteration in

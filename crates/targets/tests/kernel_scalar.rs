@@ -122,6 +122,67 @@ fn program(cases: &[(Case, World)]) -> String {
     text + &main + "}\n"
 }
 
+/// Some numbers in all ports and elements.
+fn world(random: &mut Random, objects: &[Object]) -> World {
+    let mut world = World {
+        inputs: PORTS.iter().map(|&width| (0..20).map(|_| random.bits(width)).collect()).collect(),
+        consumed: vec![0; PORTS.len()],
+        outputs: vec![Vec::new(); PORTS.len()],
+        objects: Vec::new(),
+    };
+    for object in objects {
+        let elements = (0..object.length).map(|_| if object.persistent { random.bits(object.width) } else { 0 });
+        world.objects.push(elements.collect());
+    }
+    world
+}
+
+/// Holds what is printed for cases against what they mean.
+fn check(cases: &[(Case, World)], batch: &str) {
+    let program = program(cases);
+    // The second time as for processors whose compilers have no integers of 128 bits.
+    let halves = |compiler| [(compiler, "-DWITH"), (compiler, "-U__SIZEOF_INT128__")];
+    for (compiler, halves) in compilers().into_iter().flat_map(halves) {
+        let flags = [
+            halves,
+            "-O0",
+            "-std=c11",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unused",
+            "-Wno-unused-parameter",
+            "-Wno-tautological-compare",
+            "-Wno-type-limits",
+            "-fsanitize=undefined",
+            "-fsanitize-undefined-trap-on-error",
+        ];
+        let lines = run(compiler, &flags, &program);
+        assert_eq!(lines.len(), cases.len());
+        for (i, ((case, world), line)) in cases.iter().zip(lines).enumerate() {
+            let mut world = world.clone();
+            assert!(evaluate::run(&case.graph, &case.effects, &mut world, &mut 100_000));
+            let mut expected = String::new();
+            for tokens in &world.outputs {
+                for at in 0..OUTPUTS {
+                    expected += &(shown(tokens.get(at).copied().unwrap_or(0)) + " ");
+                }
+            }
+            for (object, elements) in case.objects.iter().zip(&world.objects) {
+                if object.persistent {
+                    elements.iter().for_each(|&element| expected += &(shown(element) + " "));
+                }
+            }
+            assert_eq!(
+                line,
+                expected,
+                "{batch}, case {i}, {compiler} {halves}\n{}",
+                statements(&case.graph, &case.objects, &case.effects, &Plain, 1)
+            );
+        }
+    }
+}
+
 #[test]
 fn random_effects_do_what_they_mean() {
     for batch in 0..2_u64 {
@@ -129,60 +190,40 @@ fn random_effects_do_what_they_mean() {
         let mut cases = Vec::new();
         while cases.len() < 80 {
             let case = case(&mut random, PORTS);
-            let mut world = World {
-                inputs: PORTS.iter().map(|&width| (0..20).map(|_| random.bits(width)).collect()).collect(),
-                consumed: vec![0; PORTS.len()],
-                outputs: vec![Vec::new(); PORTS.len()],
-                objects: Vec::new(),
-            };
-            for object in &case.objects {
-                let elements =
-                    (0..object.length).map(|_| if object.persistent { random.bits(object.width) } else { 0 });
-                world.objects.push(elements.collect());
-            }
+            let world = world(&mut random, &case.objects);
             cases.push((case, world));
         }
-        let program = program(&cases);
-        // The second time as for processors whose compilers have no integers of 128 bits.
-        let halves = |compiler| [(compiler, "-DWITH"), (compiler, "-U__SIZEOF_INT128__")];
-        for (compiler, halves) in compilers().into_iter().flat_map(halves) {
-            let flags = [
-                halves,
-                "-O0",
-                "-std=c11",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-Wno-unused",
-                "-Wno-unused-parameter",
-                "-Wno-tautological-compare",
-                "-Wno-type-limits",
-                "-fsanitize=undefined",
-                "-fsanitize-undefined-trap-on-error",
-            ];
-            let lines = run(compiler, &flags, &program);
-            assert_eq!(lines.len(), cases.len());
-            for (i, ((case, world), line)) in cases.iter().zip(lines).enumerate() {
-                let mut world = world.clone();
-                assert!(evaluate::run(&case.graph, &case.effects, &mut world, &mut 100_000));
-                let mut expected = String::new();
-                for tokens in &world.outputs {
-                    for at in 0..OUTPUTS {
-                        expected += &(shown(tokens.get(at).copied().unwrap_or(0)) + " ");
-                    }
-                }
-                for (object, elements) in case.objects.iter().zip(&world.objects) {
-                    if object.persistent {
-                        elements.iter().for_each(|&element| expected += &(shown(element) + " "));
-                    }
-                }
-                assert_eq!(
-                    line,
-                    expected,
-                    "batch {batch}, case {i}, {compiler} {halves}\n{}",
-                    statements(&case.graph, &case.objects, &case.effects, &Plain, 1)
-                );
-            }
+        check(&cases, &format!("batch {batch}"));
+    }
+}
+
+/// A block of sixteen bytes, of which `n_bytes` come from a port, behind `skipped` known ones.
+fn filled(random: &mut Random, skipped: u8, n_bytes: u8) -> Case {
+    let mut graph = Graph::new();
+    let stores = (0..16_u8).map(|at| {
+        let index = graph.number(u128::from(at), 32);
+        let value = match (skipped..skipped + n_bytes).contains(&at) {
+            true => graph.input(0, 3 + i64::from(at - skipped), 8),
+            false => graph.number(random.bits(8), 8),
+        };
+        Effect::Store { object: ObjectId(0), index, value }
+    });
+    let effects: Vec<Effect> = stores.collect();
+    Case { graph, objects: objects(), effects }
+}
+
+#[test]
+fn bytes_with_known_ones_around_are_one_store() {
+    let mut random = Random::new(7);
+    let mut cases = Vec::new();
+    for n_bytes in 4..16 {
+        for skipped in 0..=16 - n_bytes {
+            let case = filled(&mut random, skipped, n_bytes);
+            let text = statements(&case.graph, &case.objects, &case.effects, &Plain, 0);
+            assert_eq!(text.lines().count(), 1, "{text}");
+            let world = world(&mut random, &case.objects);
+            cases.push((case, world));
         }
     }
+    check(&cases, "filled blocks");
 }

@@ -22,6 +22,7 @@ use headrace_transform::statements::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// A port number that stands for a value which is asked for.
 const ASKED: u32 = u32::MAX;
@@ -783,6 +784,12 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                     self.patch(object, first + 8 * word, (from, at + 8 * word), known, kept);
                 }
             }
+            Write::Filled { object, first, from, at, n_bytes, skipped, known } => {
+                let (begin, n) = (skipped as u64, n_bytes as u64);
+                self.copy(Memory::Object(object), first + begin, n, from, at);
+                self.put_known(object, first, known, 0..begin);
+                self.put_known(object, first, known, begin + n..PATCHED as u64);
+            }
             Write::Bytes { place, first, n_bytes, big, source, lo } => {
                 let value = match u32::try_from(lo) {
                     Ok(lo) => self.bits_from(source, lo, 8 * n_bytes),
@@ -836,6 +843,23 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 _ => self.element(from, Expr::u32((at + i) as u32)),
             };
             self.store(object, Expr::u32((first + i) as u32), value);
+        }
+    }
+
+    /// Stores known bytes, which are some of those from `first` on, as the longest words that they fill.
+    fn put_known(&mut self, object: ObjectId, first: u64, known: u128, mut bytes: Range<u64>) {
+        while !bytes.is_empty() {
+            let n = [8, 4].into_iter().find(|&n| n <= bytes.end - bytes.start).unwrap_or(1);
+            let value = known >> (8 * bytes.start);
+            let at = first + bytes.start;
+            let word = word_of(n as usize).map(|ty| Expr::int(ty, value as u64 & graph::mask(8 * n as u32) as u64));
+            if !word.is_some_and(|word| self.put_word(Memory::Object(object), at, word, ByteOrder::Little)) {
+                for i in 0..n {
+                    let byte = Value::number((value >> (8 * i)) & 0xff, 8);
+                    self.store(object, Expr::u32((at + i) as u32), byte);
+                }
+            }
+            bytes.start += n;
         }
     }
 

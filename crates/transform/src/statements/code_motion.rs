@@ -71,6 +71,23 @@ pub enum Write {
         /// The bits of the others.
         kept: u128,
     },
+    /// A part of a list: bytes that lie side by side where nothing is written, with known ones around them. One store, too.
+    Filled {
+        /// Where they go.
+        object: ObjectId,
+        /// The first of [`PATCHED`] of them.
+        first: u64,
+        /// Where those that are not known lie.
+        from: Place,
+        /// The first of them there.
+        at: i64,
+        /// How many: at least four.
+        n_bytes: usize,
+        /// Which of the whole is the first of them.
+        skipped: usize,
+        /// Those that are known, as bits of the whole.
+        known: u128,
+    },
 }
 
 impl Write {
@@ -79,7 +96,7 @@ impl Write {
         match self {
             Write::One { value, .. } => Some(*value),
             Write::Bytes { source, .. } => Some(*source),
-            Write::Copy { .. } | Write::Patched { .. } => None,
+            Write::Copy { .. } | Write::Patched { .. } | Write::Filled { .. } => None,
         }
     }
 
@@ -87,7 +104,7 @@ impl Write {
     pub fn place(&self) -> Place {
         match self {
             Write::One { place, .. } | Write::Bytes { place, .. } | Write::Copy { place, .. } => *place,
-            Write::Patched { object, .. } => Place::Object(*object),
+            Write::Patched { object, .. } | Write::Filled { object, .. } => Place::Object(*object),
         }
     }
 }
@@ -284,7 +301,10 @@ fn flush<N: Together + ?Sized>(outside: &Outside<'_, N>, written: &mut Vec<(Plac
     let mut writes = Vec::new();
     let mut rest = &run[..];
     while let Some((&(place, index, value), after)) = rest.split_first() {
-        let joined = patched(outside, rest).or_else(|| copied(outside, rest)).or_else(|| together(outside, rest));
+        let joined = patched(outside, rest)
+            .or_else(|| filled(outside, rest))
+            .or_else(|| copied(outside, rest))
+            .or_else(|| together(outside, rest));
         if let Some((n, write)) = joined {
             rest = &rest[n..];
             writes.push(write);
@@ -338,6 +358,32 @@ fn patched<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, N
     let at = u64::try_from(at).ok()?;
     let is_there = at + PATCHED as u64 <= outside.objects[from.0 as usize].length as u64;
     is_there.then_some((PATCHED, Write::Patched { object, first, from, at, known, kept }))
+}
+
+/// A part of a list of bytes, of which some that lie side by side elsewhere have known ones before or behind them.
+fn filled<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
+    let part = run.get(..PATCHED)?;
+    let (place, first, _) = part[0];
+    let Place::Object(object) = place else { return None };
+    if !first.is_multiple_of(PATCHED as u64) || outside.objects[object.0 as usize].width != 8 {
+        return None;
+    }
+    let (mut known, mut copied) = (0_u128, Vec::new());
+    for (i, &(other, index, value)) in part.iter().enumerate() {
+        if other != place || index != first + i as u64 {
+            return None;
+        }
+        match outside.graph.constant(value) {
+            Some(byte) => known |= byte << (8 * i),
+            None => copied.push((i, outside.byte(value)?)),
+        }
+    }
+    let &(skipped, (from, at)) = copied.first()?;
+    let n_bytes = copied.len();
+    let is_side_by_side = copied.iter().enumerate().all(|(i, &byte)| byte == (skipped + i, (from, at + i as i64)));
+    let is_one = is_side_by_side && outside.lie_together(from, at, n_bytes as u32);
+    let is_filled = (COPIED..PATCHED).contains(&n_bytes) && is_one;
+    is_filled.then_some((PATCHED, Write::Filled { object, first, from, at, n_bytes, skipped, known }))
 }
 
 /// The value that a byte is bits of, and the lowest of these; negative where so many zeros are below the value's lowest bit.

@@ -65,6 +65,7 @@ impl Build {
         let allowed = if allowed.is_empty() { "0".into() } else { allowed.join("\n        || ") };
         Some(format!(
             "static inline int allowed_feature(const char *feature)\n{{\n    return {allowed};\n}}\n\
+             #define HR_ASKS_PROCESSOR 1\n\
              #define __builtin_cpu_supports(feature) allowed_feature(feature)\n\
              #define hr_supports_leaf7(feature, in_ecx, bit) allowed_feature(feature)\n"
         ))

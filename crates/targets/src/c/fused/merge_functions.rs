@@ -283,15 +283,15 @@ impl Writer<'_> {
         least.dedup();
         let mut chosen = format!("{own}_way()");
         if !others.is_empty() {
-            let supported: Vec<String> = others.iter().map(|variant| variant.needs.condition()).collect();
+            let supported: Vec<Option<&Needs>> = others.iter().map(|variant| Some(&variant.needs)).collect();
             text.push_str(&way(own, &supported));
         }
         for below in least.iter().rev() {
             let supported = others.iter().map(|variant| match variant.least_iterations < *below {
-                true => variant.needs.condition(),
-                false => "0".to_owned(),
+                true => Some(&variant.needs),
+                false => None,
             });
-            let supported: Vec<String> = supported.collect();
+            let supported: Vec<Option<&Needs>> = supported.collect();
             let name = format!("{own}_below_{below}");
             text.push_str(&way(&name, &supported));
             chosen = format!("iterations < {below} ? {name}_way() : {chosen}");

@@ -69,15 +69,22 @@ impl Writer<'_> {
     }
 }
 
-/// `unsigned NAME_way(void)`: the number of the first condition that holds, from 1 on, or one more than there are.
-pub(super) fn way(name: &str, conditions: &[String]) -> String {
+/// `unsigned NAME_way(void)`: the number of the first way whose needs the processor meets, from 1 on, or one more than there are;
+/// `None` is none of them. Nothing is asked where the compiler may use all that the first one needs, as with `-march=native`;
+/// who wants to be asked nevertheless defines `HR_ASKS_PROCESSOR`.
+pub(super) fn way(name: &str, needs: &[Option<&Needs>]) -> String {
     let mut chosen = String::new();
-    for (at, condition) in conditions.iter().enumerate() {
+    for (at, needs) in needs.iter().enumerate() {
+        let condition = needs.map_or_else(|| "0".to_owned(), Needs::condition);
         let _ = write!(chosen, "{condition} ? {}u : ", at + 1);
     }
+    let first = needs.iter().enumerate().find_map(|(at, needs)| Some((at + 1, (*needs)?.given()?)));
+    let given = first.map_or(String::new(), |(number, given)| {
+        format!("#if {given} && !defined(HR_ASKS_PROCESSOR)\n    return {number}u;\n#endif\n")
+    });
     format!(
-        "/* What this processor can do is asked once, and any thread finds the same. */\nstatic inline unsigned {name}_way(void) {{\n    static unsigned known;\n    unsigned way = __atomic_load_n(&known, __ATOMIC_RELAXED);\n    if (way == 0) {{\n        way = {chosen}{}u;\n        __atomic_store_n(&known, way, __ATOMIC_RELAXED);\n    }}\n    return way;\n}}\n",
-        conditions.len() + 1
+        "/* What this processor can do is asked once, and any thread finds the same. */\nstatic inline unsigned {name}_way(void) {{\n{given}    static unsigned known;\n    unsigned way = __atomic_load_n(&known, __ATOMIC_RELAXED);\n    if (way == 0) {{\n        way = {chosen}{}u;\n        __atomic_store_n(&known, way, __ATOMIC_RELAXED);\n    }}\n    return way;\n}}\n",
+        needs.len() + 1
     )
 }
 
@@ -299,7 +306,7 @@ impl KernelFunctions {
                 way.behind
             );
         }
-        let supported: Vec<String> = ways.iter().map(|way| way.needs.condition()).collect();
+        let supported: Vec<Option<&Needs>> = ways.iter().map(|way| Some(&way.needs)).collect();
         let _ = write!(
             self.text,
             "{}#endif\n\nHR_APART static uint32_t {own}({parameters}) {{\n{first}#endif\n    return {own}_plain(s{given});\n}}\n\n",

@@ -76,6 +76,20 @@ impl Needs {
         }
     }
 
+    /// The same as a condition of the preprocessor, true where compilers use the features unasked; `None` where it has no name
+    /// for one, or where there is nothing to ask.
+    pub fn given(&self) -> Option<String> {
+        let defined = |feature: &String| {
+            let name = feature.to_ascii_uppercase().replace('.', "_");
+            feature
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+                .then(|| format!("defined(__{name}__)"))
+        };
+        let all: Option<Vec<String>> = self.features().iter().map(defined).collect();
+        all.filter(|all| !all.is_empty()).map(|all| all.join(" && "))
+    }
+
     /// The same as a condition of C; it needs [`super::prelude`].
     pub fn condition(&self) -> String {
         supported(self.features())

@@ -136,6 +136,38 @@ static inline void hr_patch16(void *to, const void *from, uint64_t keep0, uint64
 #endif
 }
 
+/* Sixteen bytes: those that are set, as words with the first byte lowest, and `n` of at least four, less than sixteen, that are
+   copied to byte `skipped` and those behind it. */
+static inline void hr_fill16(void *to, unsigned skipped, const void *from, unsigned n, uint64_t set0, uint64_t set1)
+{
+  const unsigned char *const f = (const unsigned char *)from;
+  uint64_t low, high = 0;
+  if (n >= 8) {
+    low = hr_le64(f);
+    if (n > 8)
+      high = hr_le64(f + n - 8) >> (8 * (16 - n));
+  } else {
+    low = hr_le32(f) | (uint64_t)hr_le32(f + n - 4) << (8 * (n - 4));
+  }
+  if (skipped >= 8) {
+    high = low << (8 * (skipped - 8));
+    low = 0;
+  } else if (skipped != 0) {
+    high = high << (8 * skipped) | low >> (64 - 8 * skipped);
+    low <<= 8 * skipped;
+  }
+  low |= set0;
+  high |= set1;
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  typedef uint64_t pair __attribute__((vector_size(16)));
+  const pair v = {low, high};
+  memcpy(to, &v, sizeof v);
+#else
+  hr_put_le64(to, low);
+  hr_put_le64((unsigned char *)to + 8, high);
+#endif
+}
+
 ";
 
 const BYTES: &str = "\

@@ -101,6 +101,18 @@ pub(super) fn support(bits: u32) -> String {
         256 => define("PUT256(a, x, i)", "_mm256_inserti128_si256(a, x, i)".to_owned()),
         _ => define("PUT512(a, x, i)", "_mm512_inserti32x4(a, x, i)".to_owned()),
     }
+    // Blocks that fill a register behind `n` parts of zeros; to the first of them is added what there is so far.
+    match bits {
+        128 => {}
+        256 => define(
+            "HEAD256(p, x, n)",
+            "_mm256_inserti128_si256(_mm256_setzero_si256(), _mm_xor_si128(HR_CL_LOAD128(p), x), 1)".to_owned(),
+        ),
+        _ => define(
+            "HEAD512(p, x, n)",
+            "_mm512_xor_si512(_mm512_maskz_expandloadu_epi64((__mmask8)(0xffu << 2 * (n)), p), _mm512_maskz_broadcast_i64x2((__mmask8)(3u << 2 * (n)), x))".to_owned(),
+        ),
+    }
     if bits == 512 {
         // The last parts of a register as the first of one. A load from behind its beginning would wait for what lies behind its end.
         define("LAST512(n, x)", "_mm512_maskz_compress_epi64((__mmask8)(0xffu << 2 * (4 - (n))), x)".to_owned());
@@ -472,22 +484,19 @@ fn product(plan: &Plan, registers: Registers, function: &str, attribute: &str) -
     text
 }
 
-/// The sum of the products of up to [`REGISTERS`] registers with the powers, reduced.
+/// The sum of the products of up to [`REGISTERS`] registers with the powers, reduced. The first is given, `x_`, and begins with
+/// so many blocks of zeros; what follows is read where it lies.
 fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     let n_sums = plan.multiply.outputs().len();
     let n_keys = plan.prepare_y.outputs().len();
     let mut text = format!(
-        "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, const uint8_t *keys, size_t n)\n{{\n"
+        "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, HR_CL_V{bits} x_, const uint8_t *in, size_t zeros, const uint8_t *keys, size_t n)\n{{\n"
     );
     let wide = Registers { bits, turns_bits: turns_bits(bits) };
     for sum in 0..n_sums {
         let _ = writeln!(text, "  HR_CL_V{bits} sum{sum} = HR_CL_ALL{bits}(_mm_setzero_si128());");
     }
-    let _ = writeln!(
-        text,
-        "  for (size_t i = 0; i < n; i++)\n  {{ const HR_CL_V{bits} x_ = HR_CL_LOAD{bits}(in + {} * i);",
-        bits / 8
-    );
+    text.push_str("  for (size_t i = 0;;) {\n");
     let mut factors = program(&plan.prepare_x, &["x_".into()], wide, "p", &mut text);
     let key = |key: usize| {
         format!("HR_CL_LOAD{bits}(keys + {} * i + {})", n_keys * bits as usize / 8, key * bits as usize / 8)
@@ -496,7 +505,11 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     for (sum, value) in program(&plan.multiply, &factors, wide, "m", &mut text).iter().enumerate() {
         let _ = writeln!(text, "  sum{sum} = HR_CL_XOR{bits}(sum{sum}, {value});");
     }
-    text.push_str("  }\n");
+    let register = bits / 8;
+    let _ = writeln!(
+        text,
+        "    if (++i == n) break;\n    x_ = HR_CL_LOAD{bits}(in + ({register} * i - 16 * zeros));\n  }}"
+    );
     let sums: Vec<String> = (0..n_sums).map(|sum| format!("sum{sum}")).collect();
     let mut values = Vec::new();
     let result = reduced(plan, &sums, wide, "keys", &mut values);
@@ -722,7 +735,7 @@ fn blocks(
         names.names.entered()
     );
     let x = loaded(body, &recurrence.state, names);
-    let _ = writeln!(text, "  __m128i x = {x};\n  uint8_t rest[{}];", 16 * whole);
+    let _ = writeln!(text, "  __m128i x = {x};");
     let _ = writeln!(
         text,
         // Who asks for no iterations gets all powers.
@@ -747,10 +760,19 @@ fn blocks(
             );
         }
     }
-    // Blocks that fill their registers are read where they lie.
+    let whole_head = format!("head = HR_CL_LOAD{bits}(in);\n");
+    let (zeros, head) = match parts {
+        1 => ("0".to_owned(), format!("    {whole_head}")),
+        _ => (
+            format!("n * {parts} - taken"),
+            format!(
+                "    if (zeros) {{\n      head = HR_CL_HEAD{bits}(in, x, zeros);\n      x = _mm_setzero_si128();\n    }} else {{\n      {whole_head}    }}\n"
+            ),
+        ),
+    };
     let _ = writeln!(
         text,
-        "  while (iterations) {{\n    const size_t taken = iterations < {whole} ? iterations : {whole};\n    const size_t n = (taken + {parts} - 1) / {parts}, zeros = n * {parts} - taken;\n    const uint8_t *from = in;\n    if (zeros) {{\n      memset(rest, 0, 16 * zeros);\n      memcpy(rest + 16 * zeros, in, 16 * taken);\n      _mm_storeu_si128((__m128i *)(rest + 16 * zeros), HR_CL_XOR128(HR_CL_LOAD128(rest + 16 * zeros), x));\n      x = _mm_setzero_si128();\n      from = rest;\n    }}\n    x = {function}_group(x, from, keys + {bytes} * ({REGISTERS} - n), n);\n    iterations -= taken;\n    in += 16 * taken;\n  }}"
+        "  while (iterations) {{\n    const size_t taken = iterations < {whole} ? iterations : {whole};\n    const size_t n = (taken + {parts} - 1) / {parts}, zeros = {zeros};\n    HR_CL_V{bits} head;\n{head}    x = {function}_group(x, head, in, zeros, keys + {bytes} * ({REGISTERS} - n), n);\n    iterations -= taken;\n    in += 16 * taken;\n  }}"
     );
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");

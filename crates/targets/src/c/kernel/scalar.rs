@@ -240,11 +240,13 @@ impl Printer<'_> {
                 format!("{} = {};", self.known_element(object, &index.to_string()), self.stored(object, value))
             }
             Write::Copy { place, first, n_bytes, from, at } => {
-                let source = match from {
-                    Place::Port(port) => self.outside.names.input_bytes(port, at, n_bytes as u32).unwrap_or_default(),
-                    Place::Object(object) => format!("&{}", self.known_element(object, &at.to_string())),
-                };
-                format!("memcpy({}, {source}, {n_bytes});", self.pointer(place, first, n_bytes as u32))
+                let (to, source) = (self.pointer(place, first, n_bytes as u32), self.source(from, at, n_bytes));
+                format!("memcpy({to}, {source}, {n_bytes});")
+            }
+            Write::Filled { object, first, from, at, n_bytes, skipped, known } => {
+                let (to, source) = (self.known_element(object, &first.to_string()), self.source(from, at, n_bytes));
+                let [low, high] = [known as u64, (known >> 64) as u64];
+                format!("hr_fill16(&{to}, {skipped}, {source}, {n_bytes}, {low:#x}ull, {high:#x}ull);")
             }
             Write::Patched { object, first, from, at, known, kept } => {
                 let (to, from) =
@@ -257,6 +259,14 @@ impl Printer<'_> {
                 let value = self.values.shifted(source, lo, n_bytes * 8);
                 format!("hr_put_{}{}({pointer}, {value});", if big { "be" } else { "le" }, n_bytes * 8)
             }
+        }
+    }
+
+    /// Where bytes that are copied lie.
+    fn source(&self, from: Place, at: i64, n_bytes: usize) -> String {
+        match from {
+            Place::Port(port) => self.outside.names.input_bytes(port, at, n_bytes as u32).unwrap_or_default(),
+            Place::Object(object) => format!("&{}", self.known_element(object, &at.to_string())),
         }
     }
 

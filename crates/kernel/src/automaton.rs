@@ -1,9 +1,9 @@
 //! Control automata: finite state machines of the control of whole networks, with data flow on their transitions. A state is what
 //! control depends on, a transition reads and writes tokens and memory, a counted loop is a cycle of transitions.
 
+use crate::different::Different;
 use crate::{Effect, Graph, Loop, NodeId, Object, ObjectId, Transition};
 use headrace_ir::{InstanceId, StateId, VariableId};
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// What may happen in a state, as a tree of decisions with a transition at each leaf.
@@ -398,53 +398,14 @@ impl Automaton {
 
     /// Number of effects of all transitions; those that do the same count once.
     pub fn n_effects(&self) -> usize {
-        let mut met = Different::default();
+        let mut met = Different::of(self);
         self.states.iter().map(|state| met.meet(&state.step)).sum()
-    }
-}
-
-/// Transitions that differ from each other.
-#[derive(Clone, Default)]
-pub struct Different<'a>(FxHashMap<usize, Vec<&'a [Effect]>>);
-
-impl<'a> Different<'a> {
-    /// Adds the transitions of a step; gives how many effects those have that were not there.
-    pub fn meet(&mut self, step: &'a Step) -> usize {
-        let mut n = 0;
-        step.transitions(&mut |transition, _| {
-            if self.is_new(&transition.effects) {
-                Effect::walk(&transition.effects, &mut |_| n += 1);
-            }
-        });
-        n
-    }
-
-    /// Adds a kernel; gives whether it was not there.
-    pub fn is_new(&mut self, effects: &'a [Effect]) -> bool {
-        let equally_long = self.0.entry(effects.len()).or_default();
-        let is_new = !equally_long.contains(&effects);
-        if is_new {
-            equally_long.push(effects);
-        }
-        is_new
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn equal_kernels_count_once() {
-        let mut graph = Graph::new();
-        let value = graph.number(7, 8);
-        let go = |n: u64| {
-            let effects = (0..n).map(|offset| Effect::Output { port: 0, offset, value }).collect();
-            Step::Go { transition: Transition { effects, consumes: Vec::new(), produces: vec![n] }, target: 0 }
-        };
-        let mut met = Different::default();
-        assert_eq!([go(2), go(2), go(3)].each_ref().map(|step| met.meet(step)), [2, 0, 3]);
-    }
 
     #[test]
     fn ports_of_what_leads_back_to_its_state_are_in_bulk() {

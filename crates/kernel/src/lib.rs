@@ -6,6 +6,7 @@
 //! and structured loops.
 
 pub mod automaton;
+pub mod different;
 pub mod evaluate;
 pub mod evidence;
 pub mod execute;

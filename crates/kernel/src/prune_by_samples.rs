@@ -7,7 +7,8 @@
 //! before those of messages that are cut, however many states they need: nobody expects an ordinary message to be slow.
 //! The other states are left to the run-time scheduler, which goes on from any state.
 
-use crate::automaton::{Automaton, Different, LastIteration, Path, Step};
+use crate::automaton::{Automaton, LastIteration, Path, Step};
+use crate::different::Different;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -55,7 +56,7 @@ impl Automaton {
     fn fitting(&self, n_states: usize, n_effects: usize) -> BTreeSet<usize> {
         let mut kept: BTreeSet<usize> = BTreeSet::new();
         let mut effects = 0;
-        let mut met = Different::default();
+        let mut met = Different::of(self);
         for (cut, whole) in [(false, true), (false, false), (true, true), (true, false)] {
             let is_of = |path: &&Path| path.n_parts > 0 && path.is_cut == cut && path.is_whole == whole;
             let parts = self.paths.iter().filter(is_of);

@@ -8,7 +8,8 @@
 //! Compilers that work while a program runs do little for code that is long. For them rounds of every long transition
 //! are loops that registers hold, whether it comes again or not.
 
-use super::automaton::{Automaton, Different};
+use super::automaton::Automaton;
+use crate::kernel::different::Different;
 use crate::kernel::{Block, Effect};
 use crate::passes::pass::BlockRef;
 use crate::passes::{reassociate_by_arrival, reroll_loops};
@@ -86,7 +87,7 @@ fn once(known: &RefCell<Known>, effects: &[Effect], found: impl FnOnce() -> Opti
 }
 
 fn is_long(automaton: &Automaton) -> bool {
-    let mut met = Different::default();
+    let mut met = Different::of(automaton);
     let mut values = 0;
     for state in &automaton.states {
         state.step.transitions(&mut |transition, _| {

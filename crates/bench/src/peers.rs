@@ -72,6 +72,31 @@ pub fn find(name: &str, spec: &PeerSpec, sources: &[(&str, &[u8])]) -> Result<Pe
     Ok(Peer { name: name.into(), title, object, path, bound: spec.bound, _folder: folder })
 }
 
+/// Compiles a program against the library of a peer, in a folder: for what is measured in a process of its own.
+///
+/// # Errors
+///
+/// Why there is none.
+pub fn program(source: &str, spec: &PeerSpec, sources: &[(&str, &[u8])], folder: &Path) -> Result<PathBuf, String> {
+    let (headers, libraries) = library_flags(spec)?;
+    for (file, text) in sources {
+        fs::write(folder.join(file), text).map_err(|error| error.to_string())?;
+    }
+    let made = folder.join(source.trim_end_matches(".c"));
+    let mut command = Command::new("cc");
+    command.current_dir(folder).args(["-O2", "-std=gnu11"]).args(&spec.flags).args(headers).arg(source);
+    command.args(libraries).arg("-o").arg(&made);
+    match processes::compile(&mut command) {
+        Ok(_) => Ok(made),
+        Err(said) => Err(does_not_compile(source, &said)),
+    }
+}
+
+fn does_not_compile(source: &str, said: &str) -> String {
+    let line = said.lines().find(|line| line.contains("error")).or_else(|| said.lines().next()).unwrap_or_default();
+    format!("{source} does not compile: {line}")
+}
+
 /// Compiles an adapter in a folder.
 fn compile(adapter: &str, spec: &PeerSpec, sources: &[(&str, &[u8])], folder: &Path) -> Result<PathBuf, String> {
     let is_cpp = adapter.ends_with(".cpp");
@@ -87,8 +112,7 @@ fn compile(adapter: &str, spec: &PeerSpec, sources: &[(&str, &[u8])], folder: &P
     command.args(["-Wl,-Bsymbolic", "-Wl,--exclude-libs,ALL"]).args(&spec.flags).args(headers).arg(adapter);
     command.args(libraries).arg("-o").arg(&object);
     let Err(said) = processes::compile(&mut command) else { return Ok(object) };
-    let line = said.lines().find(|line| line.contains("error")).or_else(|| said.lines().next()).unwrap_or_default();
-    Err(format!("{adapter} does not compile: {line}"))
+    Err(does_not_compile(adapter, &said))
 }
 
 /// What the compiler is told for headers, and what for libraries.

@@ -713,9 +713,9 @@ pub struct BenchArgs {
     /// that rows are about (`referee`), the experiments of CTL's publication (`published`), operations in the languages of
     /// targets beside what their users have (`targets`), `threads`, `compile`, `networks`, `interpreter`, `check`,
     /// instructions on embedded processors and what microcontrollers need (`embedded`; only the latter: `footprints`), whole
-    /// processes on files beside `openssl` (`command`), connections with the provider (`tls`), simulated arrays of small
-    /// processors and stream processors beside what was published of such (`array`, `stream`); everything but these two when
-    /// absent
+    /// processes on files beside `openssl` (`command`), connections with the provider (`tls`), messages through EVP with it
+    /// (`evp`), simulated arrays of small processors and stream processors beside what was published of such (`array`,
+    /// `stream`); everything but these two when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them

@@ -6,6 +6,7 @@ mod checking;
 mod command;
 mod compile;
 mod embedded;
+mod evp;
 mod experiments;
 mod footprints;
 mod interpreter;
@@ -52,6 +53,7 @@ const SUBJECTS: &[(&str, Measure)] = &[
     (FOOTPRINTS, footprints::measure),
     ("command", command::measure),
     ("tls", tls::measure),
+    ("evp", evp::measure),
 ];
 
 /// The word for mappings to arrays of small processors.

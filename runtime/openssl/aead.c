@@ -138,7 +138,37 @@ const struct headrace_operation *headrace_aead_operation(const struct aead *c) {
     return NULL;
 }
 
-/* Key and nonce; of what has one piece its length too. */
+/* What stands before the associated data. It goes to the network with that, not before: where the text comes whole, the network takes
+   all of the message by one call. */
+static int send(struct aead *c) {
+    struct headrace_running *const running = &c->running;
+    const struct headrace_operation *const op = c->operation;
+    uint32_t result = HEADRACE_OK;
+    if (c->is_sent) {
+        return 1;
+    }
+    if (running->message.state == HR_KEYED) {
+        result = hr_message_put_flag(op, running->network, op->rekey, false);
+    }
+    if (result == HEADRACE_OK) {
+        result = hr_message_put_flag(op, running->network, op->decrypt, op->decrypts);
+    }
+    if (result == HEADRACE_OK && op->single_chunk) {
+        result = hr_message_put_word(op, running->network, op->strings[HEADRACE_INPUT].size_port, HR_LAST_CHUNK | (uint32_t)c->text_bytes);
+    }
+    if (result == HEADRACE_OK) {
+        result = hr_message_put_string(op, running->network, headrace_aead_iv_role(c), c->nonce, c->iv_bytes);
+    }
+    if (result != HEADRACE_OK) {
+        return fail(c, result);
+    }
+    running->message.state = HR_OPEN;
+    running->message.input_bytes = 0;
+    c->is_sent = true;
+    return 1;
+}
+
+/* All that a message needs before its associated data is there, and the network has the key. */
 static int begin(struct aead *c) {
     struct headrace_running *const running = &c->running;
     const struct headrace_operation *op;
@@ -171,24 +201,11 @@ static int begin(struct aead *c) {
     if (!headrace_running_has_key(running)) {
         result = headrace_message_key(op, &running->message, running->network, c->key, c->key_bytes);
     }
-    if (result == HEADRACE_OK && running->message.state == HR_KEYED) {
-        result = hr_message_put_flag(op, running->network, op->rekey, false);
-    }
-    if (result == HEADRACE_OK) {
-        result = hr_message_put_flag(op, running->network, op->decrypt, op->decrypts);
-    }
-    if (result == HEADRACE_OK && op->single_chunk) {
-        result = hr_message_put_word(op, running->network, op->strings[HEADRACE_INPUT].size_port, HR_LAST_CHUNK | (uint32_t)c->text_bytes);
-    }
-    if (result == HEADRACE_OK) {
-        result = hr_message_put_string(op, running->network, role, c->nonce, c->iv_bytes);
-    }
     if (result != HEADRACE_OK) {
         return fail(c, result);
     }
-    running->message.state = HR_OPEN;
-    running->message.input_bytes = 0;
     c->operation = op;
+    c->is_sent = false;
     c->stage = IN_AD;
     headrace_running_began(running);
     return 1;
@@ -198,6 +215,9 @@ static int begin(struct aead *c) {
 static int put_ad(struct aead *c, const uint8_t *ad, size_t bytes, uint32_t last) {
     const struct headrace_string *const string = &c->operation->strings[HEADRACE_AD];
     void *const network = c->running.network;
+    if (!send(c)) {
+        return 0;
+    }
     do {
         const uint32_t size = bytes < HR_CHUNK_MOST ? (uint32_t)bytes : HR_CHUNK_MOST;
         uint32_t result = hr_message_put_word(c->operation, network, string->size_port, size | (size == bytes ? last : 0));
@@ -259,6 +279,22 @@ static int begin_text(struct aead *c) {
     return 1;
 }
 
+/* What is left of a message whose tag was made, or verified. */
+static int ended(struct aead *c, uint32_t result) {
+    if (result != HEADRACE_OK && result != HEADRACE_REFUSED) {
+        return fail(c, result);
+    }
+    c->has_iv = false;
+    if (result == HEADRACE_REFUSED) {
+        c->stage = FAILED;
+        return raise_here(c, HEADRACE_REASON_FORGED);
+    }
+    c->stage = OVER;
+    c->is_tag_made = c->is_tag_made || !c->decrypts;
+    c->has_tag = !(c->decrypts && c->protocol == PROTOCOL_CCM);
+    return 1;
+}
+
 /* Ends the message: makes the tag, or verifies it. What was held back goes to `out`, behind the `*made` bytes there. */
 static int finish(struct aead *c, uint8_t *out, size_t room, size_t *made) {
     struct headrace_running *const running = &c->running;
@@ -274,20 +310,28 @@ static int finish(struct aead *c, uint8_t *out, size_t room, size_t *made) {
         result = hr_message_pump(c->operation, running->network, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]);
     }
     result = hr_message_finish(c->operation, running->network, strings, rooms, result);
-    if (result != HEADRACE_OK && result != HEADRACE_REFUSED) {
-        return fail(c, result);
+    if (result == HEADRACE_OK || result == HEADRACE_REFUSED) {
+        hr_message_ended(c->operation, &running->message, result);
     }
-    hr_message_ended(c->operation, &running->message, result);
-    c->has_iv = false;
-    if (result == HEADRACE_REFUSED) {
-        c->stage = FAILED;
-        return raise_here(c, HEADRACE_REASON_FORGED);
-    }
-    *made += rest;
-    c->stage = OVER;
-    c->is_tag_made = c->is_tag_made || !c->decrypts;
-    c->has_tag = !(c->decrypts && c->protocol == PROTOCOL_CCM);
-    return 1;
+    *made += result == HEADRACE_OK ? rest : 0;
+    return ended(c, result);
+}
+
+/* A whole message by one call, where the network has a function for it and nothing of the message yet; false: there is none. */
+static bool take_at_once(struct aead *c, uint8_t *out, size_t *made, const uint8_t *in, size_t in_bytes, uint32_t *result) {
+    size_t made_bytes = 0;
+    struct headrace_bytes strings[HEADRACE_ROLES] = {
+        [HEADRACE_AD] = {c->ad, c->n_ad},
+        [HEADRACE_INPUT] = {in, in_bytes},
+        [HEADRACE_TAG_IN] = {c->tag, c->tag_bytes},
+    };
+    const struct headrace_room rooms[HEADRACE_ROLES] = {
+        [HEADRACE_OUTPUT] = {out, in_bytes, made},
+        [HEADRACE_TAG] = {c->tag, tag_bytes(c), &made_bytes},
+    };
+    strings[headrace_aead_iv_role(c)] = (struct headrace_bytes){c->nonce, c->iv_bytes};
+    return c->operation->whole != NULL && !c->is_sent &&
+           c->operation->whole(&c->running.message, c->running.network, strings, rooms, result);
 }
 
 /* Text that is all there is, or that ends a message which could not be verified before. */
@@ -304,18 +348,26 @@ static int take_all(struct aead *c, uint8_t *out, size_t *out_bytes, size_t room
     if (room < in_bytes) {
         return raise_here(c, HEADRACE_REASON_ROOM);
     }
-    if (!begin_text(c)) {
+    if (!begin(c)) {
         return 0;
     }
-    op = c->operation;
-    result = op->single_chunk ? HEADRACE_OK
-                              : hr_message_put_word(op, running->network, op->strings[HEADRACE_INPUT].size_port,
-                                                    HR_LAST_CHUNK | (uint32_t)in_bytes);
-    if (result == HEADRACE_OK) {
+    if (take_at_once(c, out, &made, in, in_bytes, &result)) {
         headrace_running_took(running, in_bytes);
-        result = headrace_running_pump(running, in, in_bytes, (struct headrace_room){out, in_bytes, &made});
+        good = ended(c, result);
+    } else {
+        if (!begin_text(c)) {
+            return 0;
+        }
+        op = c->operation;
+        result = op->single_chunk ? HEADRACE_OK
+                                  : hr_message_put_word(op, running->network, op->strings[HEADRACE_INPUT].size_port,
+                                                        HR_LAST_CHUNK | (uint32_t)in_bytes);
+        if (result == HEADRACE_OK) {
+            headrace_running_took(running, in_bytes);
+            result = headrace_running_pump(running, in, in_bytes, (struct headrace_room){out, in_bytes, &made});
+        }
+        good = result == HEADRACE_OK ? finish(c, out, in_bytes, &made) : fail(c, result);
     }
-    good = result == HEADRACE_OK ? finish(c, out, in_bytes, &made) : fail(c, result);
     if (good && made == in_bytes) {
         *out_bytes = made;
         return 1;

@@ -22,7 +22,7 @@ enum protocol {
 
 enum stage {
     NOT_BEGUN, /* what comes before the text may still be set */
-    IN_AD,     /* the network has taken key and nonce */
+    IN_AD,     /* key and nonce are settled */
     IN_TEXT,
     OVER,  /* the tag was made or verified; the nonce is used up */
     FAILED /* nothing more comes of this message */
@@ -42,6 +42,7 @@ struct aead {
     bool is_tag_made;
     bool knows_length;  /* that of the text */
     bool has_ad;
+    bool is_sent; /* nonce and all before it are in the network */
     bool ends_later; /* all of it was verified at once, and its end is still to be called */
     bool releases_unverified;
     bool makes_iv;  /* its end counts; see aead_records.c */

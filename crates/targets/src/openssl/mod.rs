@@ -91,7 +91,7 @@ pub fn of_operations(
     let own = Options { many: false, brief: true, ..options.clone() };
     let described = |spec: &OperationSpec, network: &Network, called: shape::CalledNetwork| {
         debug_assert_eq!(called.part, shape::Part::All);
-        shape::described(spec, network)
+        shape::described(spec, network, called)
     };
     let mut files = networks(operations, &own, on_operation, &crate::c::project::network_prefix, &described)?.files;
     let of_messages = MESSAGES.iter().filter(|(path, _)| !path.contains("helpers"));

@@ -388,7 +388,8 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetw
     if part == Part::All && functions(spec).contains(&Function::Many) {
         let _ = writeln!(text, "#define {}_streams NULL", network_prefix(spec));
     }
-    table(&mut text, "static ", &op, spec, network, key_room(spec, called.leaves));
+    let stored = Stored { storage: "static ", key_room: key_room(spec, called.leaves), whole: None };
+    table(&mut text, &op, spec, network, stored);
     let wanted = |function: &Function| match part {
         Part::All => true,
         Part::OfOne => *function != Function::Many,
@@ -410,13 +411,27 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetw
     text
 }
 
-/// The table of an operation alone, for those who handle many by the functions of `headrace_message.h`.
-pub(crate) fn described(spec: &OperationSpec, network: &Network) -> String {
+/// The table of an operation alone, for those who handle many by the functions of `headrace_message.h`. What takes whole messages
+/// that authenticate stands behind it.
+pub(crate) fn described(spec: &OperationSpec, network: &Network, called: CalledNetwork) -> String {
     let op = operation_prefix(spec);
+    let take = called.one_shot.whole.as_deref().filter(|_| spec.input(Role::Ad).is_some());
     let mut text =
-        format!("\n#include \"headrace_message.h\"\n\nextern const struct headrace_operation {op}_operation;\n");
+        format!("\n#include \"headrace_whole.h\"\n\nextern const struct headrace_operation {op}_operation;\n");
+    if take.is_some() {
+        let _ = write!(text, "\nstatic headrace_whole {op}_whole;\n");
+    }
+    let whole = take.map(|_| format!("{op}_whole"));
     // Providers hold keys themselves.
-    table(&mut text, "", &op, spec, network, 0);
+    table(&mut text, &op, spec, network, Stored { storage: "", key_room: 0, whole: whole.as_deref() });
+    if let Some(take) = take {
+        let _ = write!(
+            text,
+            "\nstatic bool {op}_whole(struct headrace_message *message, void *network, const struct headrace_bytes *strings,\n    \
+             const struct headrace_room *rooms, uint32_t *result) {{\n    \
+             return hr_message_whole(&{op}_operation, {take}, message, network, strings, rooms, result);\n}}\n"
+        );
+    }
     text
 }
 
@@ -425,8 +440,17 @@ pub(crate) fn constant(role: &str) -> String {
     format!("HEADRACE_{role}")
 }
 
+/// What a table says beside the operation.
+struct Stored<'a> {
+    storage: &'a str,
+    key_room: u64,
+    /// The function that takes whole messages.
+    whole: Option<&'a str>,
+}
+
 /// The table that says which ports an operation has.
-fn table(text: &mut String, storage: &str, op: &str, spec: &OperationSpec, network: &Network, key_room: u64) {
+fn table(text: &mut String, op: &str, spec: &OperationSpec, network: &Network, stored: Stored) {
+    let Stored { storage, key_room, whole } = stored;
     let operation = Operation::of(spec, network);
     let number = |port: Option<usize>| port.map_or("HEADRACE_NO_PORT".into(), |port| port.to_string());
     let mut strings = String::new();
@@ -453,7 +477,7 @@ fn table(text: &mut String, storage: &str, op: &str, spec: &OperationSpec, netwo
         text,
         "\n{storage}const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    .roles = {},\n    \
          .rekey = {},\n    .decrypt = {},\n    .reseed = {},\n    .blocks = {},\n    .verified = {},\n    .most_words = {}u,\n    .block_bytes = {},\n    .decrypts = {},\n    \
-         .single_chunk = {},\n    .withholds = {},\n    .key_at = {},\n    .key_room = {key_room}\n}};\n",
+         .single_chunk = {},\n    .withholds = {},\n    .key_at = {},\n    .key_room = {key_room}{}\n}};\n",
         network_prefix(spec),
         if roles.is_empty() { "0".into() } else { roles.join(" | ") },
         number(operation.rekey),
@@ -469,7 +493,8 @@ fn table(text: &mut String, storage: &str, op: &str, spec: &OperationSpec, netwo
         match key_room {
             0 => "0".to_owned(),
             _ => format!("offsetof(struct {op}_context, key) - offsetof(struct {op}_context, message)"),
-        }
+        },
+        whole.map_or(String::new(), |whole| format!(",\n    .whole = {whole}"))
     );
 }
 

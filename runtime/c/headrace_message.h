@@ -99,14 +99,14 @@ struct headrace_string {
     const struct headrace_lengths *lengths; /* a length must be in one of these */
 };
 
-/* An operation: its network and what the ports are for. */
 struct headrace_bytes;
 struct headrace_message;
 struct headrace_room;
 /* Takes a whole message by one call where that is all there is to it; false: nothing was done. */
-typedef bool headrace_whole(struct headrace_message *message, void *network, const struct headrace_bytes *strings,
-                            const struct headrace_room *rooms, uint32_t *result);
+typedef bool headrace_one_call(struct headrace_message *message, void *network, const struct headrace_bytes *strings,
+                               const struct headrace_room *rooms, uint32_t *result);
 
+/* An operation: its network and what the ports are for. */
 struct headrace_operation {
     const struct headrace_network *network;
     struct headrace_string strings[HEADRACE_ROLES];
@@ -123,7 +123,7 @@ struct headrace_operation {
     bool withholds;       /* output is only for messages that are verified */
     uint32_t key_at;      /* where a context holds its key, behind the start of its `struct headrace_message` */
     uint32_t key_room;    /* how many bytes it can have there; 0: it is not kept */
-    headrace_whole *whole; /* for those who have operations as tables; null: there is none */
+    headrace_one_call *whole; /* for those who have operations as tables; null: there is none */
 };
 
 /* What a context holds beside its network. */

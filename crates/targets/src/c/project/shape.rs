@@ -419,7 +419,7 @@ pub(crate) fn described(spec: &OperationSpec, network: &Network, called: CalledN
     let mut text =
         format!("\n#include \"headrace_whole.h\"\n\nextern const struct headrace_operation {op}_operation;\n");
     if take.is_some() {
-        let _ = write!(text, "\nstatic headrace_whole {op}_whole;\n");
+        let _ = write!(text, "\nstatic headrace_one_call {op}_whole;\n");
     }
     let whole = take.map(|_| format!("{op}_whole"));
     // Providers hold keys themselves.

@@ -4,9 +4,10 @@
  *   evp PROVIDER CIPHER encrypt|decrypt BYTES MESSAGES
  *   evp version
  *
- * PROVIDER is the folder of the module "headrace", or "" for what the library brings itself. The key is kept, each message has a
- * nonce of its own and 13 bytes of associated data, as records of TLS 1.2 have. Prints the seconds that a message takes, and the
- * last text and its tag as hexadecimal digits. */
+ * PROVIDER is the folder of the module "headrace", or "" for what the library brings itself. The key is kept; each message has 13
+ * bytes of associated data, as records of TLS 1.2 have, and its nonce is set again. What is encrypted has a nonce of its own, what
+ * is decrypted is one message again and again. Prints the seconds of the processor that a message takes, and the last text and its
+ * tag as hexadecimal digits. */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/provider.h>
@@ -98,7 +99,6 @@ int main(int n_arguments, char **arguments)
     for (long i = -messages / 16; i < messages; i++) {
         if (i == 0)
             clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-        /* What is opened is the one message; nonces that are never met again cost nobody more. */
         if (encrypts)
             memcpy(m->nonce, &i, sizeof i < NONCE_BYTES ? sizeof i : NONCE_BYTES);
         if (!run(context, encrypts, m))

@@ -138,9 +138,9 @@ const struct headrace_operation *headrace_aead_operation(const struct aead *c) {
     return NULL;
 }
 
-/* What stands before the associated data. It goes to the network with that, not before: where the text comes whole, the network takes
-   all of the message by one call. */
-static int send(struct aead *c) {
+/* Gives the network the nonce, and what stands before it: with the associated data, not before, since a message whose text comes whole
+   goes to the network by one call. */
+static int put_nonce(struct aead *c) {
     struct headrace_running *const running = &c->running;
     const struct headrace_operation *const op = c->operation;
     uint32_t result = HEADRACE_OK;
@@ -215,7 +215,7 @@ static int begin(struct aead *c) {
 static int put_ad(struct aead *c, const uint8_t *ad, size_t bytes, uint32_t last) {
     const struct headrace_string *const string = &c->operation->strings[HEADRACE_AD];
     void *const network = c->running.network;
-    if (!send(c)) {
+    if (!put_nonce(c)) {
         return 0;
     }
     do {

@@ -1,13 +1,13 @@
 //! Messages through EVP with the generated provider, beside the default provider of the same OpenSSL: what a program that calls
 //! OpenSSL gets without a change but its configuration.
 //!
-//! `bench/peers/evp.c` sends messages under a key that is kept, each with a nonce of its own and 13 bytes of associated data. Time is
-//! that of its process, for each message; both providers must give the same text and tag.
+//! `bench/peers/evp.c` sends messages under a key that is kept, each with its nonce and 13 bytes of associated data. Time is that of the
+//! processor, for each message; both providers must give the same text and tag.
 
 use super::Measured;
-use super::command::run;
 use super::processes::{Job, take_turns};
 use super::referee::rules;
+use super::tls::build_provider;
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::Outcome;
@@ -75,7 +75,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
         }
     };
     context.terminal.status("building the provider");
-    build(folder.path())?;
+    build_provider(folder.path(), CIPHERS.iter().map(|cipher| cipher.0))?;
     let pairs = arguments.pairs.clamp(1, MOST_PAIRS);
     for (cipher, direction, bytes) in all() {
         context.terminal.status(&format!("measuring {} {direction} of {bytes} bytes", cipher.1));
@@ -110,16 +110,6 @@ fn program(folder: &Path) -> Result<String, String> {
         }
     }
     Err(why)
-}
-
-/// Makes the provider.
-fn build(folder: &Path) -> Outcome {
-    let own = std::env::current_exe().map_err(|error| Error::io("this command", &error))?;
-    let mut build = Command::new(own);
-    build.arg("build").args(CIPHERS.iter().map(|cipher| cipher.0)).args(["--target", "openssl", "-o", "provider"]);
-    run(build.current_dir(folder))?;
-    run(Command::new("make").args(["-s", "-j2", "-C", "provider", "headrace.so"]).current_dir(folder))?;
-    Ok(())
 }
 
 /// Seconds that a message takes, and what came out.

@@ -82,6 +82,16 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     Ok(measured)
 }
 
+/// Makes the provider of these sets, in the folder `provider` of a folder.
+pub(super) fn build_provider<'a>(folder: &Path, sets: impl IntoIterator<Item = &'a str>) -> Outcome {
+    let own = std::env::current_exe().map_err(|error| Error::io("this command", &error))?;
+    let mut build = Command::new(own);
+    build.arg("build").args(sets).args(["--target", "openssl", "-o", "provider"]);
+    run(build.current_dir(folder))?;
+    run(Command::new("make").args(["-s", "-j2", "-C", "provider", "headrace.so"]).current_dir(folder))?;
+    Ok(())
+}
+
 /// What all connections share.
 struct Connection<'a> {
     folder: &'a Path,
@@ -90,11 +100,7 @@ struct Connection<'a> {
 impl Connection<'_> {
     /// Makes a key, a certificate and the provider.
     fn new(folder: &Path) -> Outcome<Connection<'_>> {
-        let own = std::env::current_exe().map_err(|error| Error::io("this command", &error))?;
-        let mut build = Command::new(own);
-        build.args(["build", "aes128-gcm", "chacha20-poly1305", "--target", "openssl", "-o", "provider"]);
-        run(build.current_dir(folder))?;
-        run(Command::new("make").args(["-s", "-j2", "-C", "provider", "headrace.so"]).current_dir(folder))?;
+        build_provider(folder, ["aes128-gcm", "chacha20-poly1305"])?;
         let mut certificate = Command::new("openssl");
         certificate.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]);
         run(certificate.args(["-keyout", "key.pem", "-out", "certificate.pem"]).current_dir(folder))?;

@@ -119,6 +119,19 @@ static inline void hr_copy_few(void *to, const void *from, size_t n)
 /// One store, for store-to-load forwarding: a load of all that several stores have written waits until these have reached the
 /// cache.
 const PATCH: &str = "\
+/* Sixteen bytes by one store, as words with the first byte lowest. */
+static inline void hr_put16(void *to, uint64_t low, uint64_t high)
+{
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  typedef uint64_t pair __attribute__((vector_size(16)));
+  const pair v = {low, high};
+  memcpy(to, &v, sizeof v);
+#else
+  hr_put_le64(to, low);
+  hr_put_le64((unsigned char *)to + 8, high);
+#endif
+}
+
 /* Sixteen bytes, of which some bits are kept and others set: as words with the first byte lowest. */
 static inline void hr_patch16(void *to, const void *from, uint64_t keep0, uint64_t keep1, uint64_t set0, uint64_t set1)
 {
@@ -131,8 +144,7 @@ static inline void hr_patch16(void *to, const void *from, uint64_t keep0, uint64
 #else
   const uint64_t low = (hr_le64(from) & keep0) | set0;
   const uint64_t high = (hr_le64((const unsigned char *)from + 8) & keep1) | set1;
-  hr_put_le64(to, low);
-  hr_put_le64((unsigned char *)to + 8, high);
+  hr_put16(to, low, high);
 #endif
 }
 
@@ -158,14 +170,7 @@ static inline void hr_fill16(void *to, unsigned skipped, const void *from, unsig
   }
   low |= set0;
   high |= set1;
-#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  typedef uint64_t pair __attribute__((vector_size(16)));
-  const pair v = {low, high};
-  memcpy(to, &v, sizeof v);
-#else
-  hr_put_le64(to, low);
-  hr_put_le64((unsigned char *)to + 8, high);
-#endif
+  hr_put16(to, low, high);
 }
 
 ";

@@ -499,14 +499,11 @@ HR_FOLDED bool hr_message_lies_in(const struct headrace_operation *op, const str
            hr_message_overlap(strings[role].bytes, strings[role].n_bytes, to->bytes, to->room);
 }
 
-/* Whether there is nothing to complain of, nor a reason to take pieces or copies. */
-HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const struct headrace_message *message,
-                                   const struct headrace_bytes *strings, const struct headrace_room *rooms) {
-    const struct headrace_room *const output = &rooms[HEADRACE_OUTPUT];
-    const size_t n_in = strings[HEADRACE_INPUT].n_bytes;
-    return (message->state == HR_KEYED || !hr_message_is_there(op->rekey)) && n_in <= HR_CHUNK_MOST &&
-           hr_message_allows(&op->strings[HEADRACE_INPUT], n_in) && hr_message_tag_fits(op, strings) &&
-           hr_message_has_room(op, rooms) && hr_message_fits(op, strings, HEADRACE_NONCE) && hr_message_fits(op, strings, HEADRACE_IV) &&
+/* Whether there is nothing to complain of in what comes before the end of a message, nor a reason to take pieces or copies. */
+HR_FOLDED bool hr_message_begins_as_usual(const struct headrace_operation *op, const struct headrace_message *message,
+                                          const struct headrace_bytes *strings, const struct headrace_room *output) {
+    return (message->state == HR_KEYED || !hr_message_is_there(op->rekey)) && strings[HEADRACE_INPUT].n_bytes <= HR_CHUNK_MOST &&
+           hr_message_fits(op, strings, HEADRACE_NONCE) && hr_message_fits(op, strings, HEADRACE_IV) &&
            hr_message_fits(op, strings, HEADRACE_SECRET_NONCE) && hr_message_fits(op, strings, HEADRACE_AD) &&
            !(hr_message_streams(op) && (hr_message_lies_in(op, strings, HEADRACE_INPUT, output) ||
                                         hr_message_lies_in(op, strings, HEADRACE_NONCE, output) ||
@@ -514,6 +511,13 @@ HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const st
                                         hr_message_lies_in(op, strings, HEADRACE_SECRET_NONCE, output) ||
                                         hr_message_lies_in(op, strings, HEADRACE_AD, output) ||
                                         hr_message_lies_in(op, strings, HEADRACE_TAG_IN, output)));
+}
+
+/* The same of a whole message. */
+HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const struct headrace_message *message,
+                                   const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    return hr_message_allows(&op->strings[HEADRACE_INPUT], strings[HEADRACE_INPUT].n_bytes) && hr_message_tag_fits(op, strings) &&
+           hr_message_has_room(op, rooms) && hr_message_begins_as_usual(op, message, strings, &rooms[HEADRACE_OUTPUT]);
 }
 
 HR_FOLDED void hr_message_offer(struct headrace_windows *windows, uint32_t port, const void *tokens, size_t n_tokens) {
@@ -540,11 +544,11 @@ HR_FOLDED void hr_message_room_string(const struct headrace_operation *op, struc
     }
 }
 
-/* A string and its size, which is one chunk: longer ones are not for `whole`. */
+/* A string and its size, which is one chunk: longer ones are not for `whole`. `last`: HR_LAST_CHUNK, or 0 where more may follow. */
 HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, struct headrace_windows *windows,
-                                       const struct headrace_bytes *strings, enum headrace_role role, uint32_t *size) {
+                                       const struct headrace_bytes *strings, enum headrace_role role, uint32_t last, uint32_t *size) {
     if ((op->roles >> role & 1u) != 0) {
-        *size = HR_LAST_CHUNK | (uint32_t)strings[role].n_bytes;
+        *size = last | (uint32_t)strings[role].n_bytes;
         hr_message_offer(windows, op->strings[role].size_port, size, 1);
         hr_message_offer(windows, op->strings[role].port, strings[role].bytes, strings[role].n_bytes);
     }
@@ -572,6 +576,31 @@ uint32_t headrace_message_end_whole(const struct headrace_operation *op, struct 
                                     struct headrace_room secret_nonce, struct headrace_room output, struct headrace_room tag,
                                     uint8_t verified, uint32_t began, uint32_t result);
 
+/* What words and flags of a message lie in while the network takes them. */
+struct hr_message_words {
+    uint8_t rekey, decrypts;
+    uint32_t sizes[6];
+};
+
+/* All that there is of a message under the key that the network has; with `last` == 0 more input may follow. Every port gets its
+   tokens: to have nothing is to be told so. */
+HR_FOLDED void hr_message_offer_all(const struct headrace_operation *op, struct headrace_windows *windows,
+                                    const struct headrace_bytes *strings, uint32_t last, struct hr_message_words *words) {
+    words->rekey = 0;
+    words->decrypts = op->decrypts;
+    hr_message_offer(windows, op->rekey, &words->rekey, 1);
+    hr_message_offer(windows, op->decrypt, &words->decrypts, 1);
+    hr_message_offer(windows, op->strings[HEADRACE_KEY].size_port, NULL, 0);
+    hr_message_offer(windows, op->strings[HEADRACE_KEY].port, NULL, 0);
+    hr_message_offer_string(op, windows, strings, HEADRACE_NONCE, HR_LAST_CHUNK, &words->sizes[0]);
+    hr_message_offer_string(op, windows, strings, HEADRACE_IV, HR_LAST_CHUNK, &words->sizes[1]);
+    hr_message_offer_string(op, windows, strings, HEADRACE_SECRET_NONCE, HR_LAST_CHUNK, &words->sizes[2]);
+    hr_message_offer_string(op, windows, strings, HEADRACE_AD, HR_LAST_CHUNK, &words->sizes[3]);
+    hr_message_offer_string(op, windows, strings, HEADRACE_INPUT, last, &words->sizes[4]);
+    hr_message_offer_string(op, windows, strings, HEADRACE_TAG_IN, HR_LAST_CHUNK, &words->sizes[5]);
+    windows->input = op->strings[HEADRACE_INPUT].port;
+}
+
 /* A whole message at once, if the network takes it so. */
 HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_take_whole *take,
                                   struct headrace_message *message, void *c, const struct headrace_bytes *strings,
@@ -579,26 +608,15 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     /* Field by field: processors wait where two stores become one load. */
     const uint8_t *const in = strings[HEADRACE_INPUT].bytes;
     const size_t n_in = strings[HEADRACE_INPUT].n_bytes, room = rooms[HEADRACE_OUTPUT].room;
-    /* Every port gets its tokens and its room below: to have nothing is to be told so. */
     struct headrace_windows windows;
-    const uint8_t rekey = 0, decrypts = op->decrypts;
+    struct hr_message_words words;
     uint8_t verified = 0;
-    uint32_t sizes[6], dropped[16], began;
-    hr_message_offer(&windows, op->rekey, &rekey, 1);
-    hr_message_offer(&windows, op->decrypt, &decrypts, 1);
-    hr_message_offer(&windows, op->strings[HEADRACE_KEY].size_port, NULL, 0);
-    hr_message_offer(&windows, op->strings[HEADRACE_KEY].port, NULL, 0);
-    hr_message_offer_string(op, &windows, strings, HEADRACE_NONCE, &sizes[0]);
-    hr_message_offer_string(op, &windows, strings, HEADRACE_IV, &sizes[1]);
-    hr_message_offer_string(op, &windows, strings, HEADRACE_SECRET_NONCE, &sizes[2]);
-    hr_message_offer_string(op, &windows, strings, HEADRACE_AD, &sizes[3]);
-    hr_message_offer_string(op, &windows, strings, HEADRACE_INPUT, &sizes[4]);
-    hr_message_offer_string(op, &windows, strings, HEADRACE_TAG_IN, &sizes[5]);
+    uint32_t dropped[16], began;
+    hr_message_offer_all(op, &windows, strings, HR_LAST_CHUNK, &words);
     hr_message_room_string(op, &windows, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], dropped);
     hr_message_room_string(op, &windows, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], dropped);
     hr_message_room_string(op, &windows, HEADRACE_TAG, &rooms[HEADRACE_TAG], dropped);
     hr_message_make_room(&windows, op->verified, &verified, 1);
-    windows.input = op->strings[HEADRACE_INPUT].port;
     if (!hr_message_is_there(op->rekey)) {
         op->network->init(c, NULL);
     }
@@ -718,6 +736,44 @@ HR_FOLDED bool hr_message_piece(const struct headrace_operation *op, headrace_ta
     message->taken = in_bytes;
     message->chunk = 0;
     message->input_bytes += in_bytes;
+    *result = HEADRACE_OK;
+    if (began != HEADRACE_WHOLE_DONE) {
+        *result = headrace_message_update_on(op, message, c, in, in_bytes, windows.n_in[windows.input], *out);
+    }
+    return true;
+}
+
+/* Whether a message that begins comes to a network as it rests with all before its input and with the first piece of that, and what
+   comes of it then: the message is open. */
+HR_FOLDED bool hr_message_first(const struct headrace_operation *op, headrace_take_whole *take, struct headrace_message *message,
+                                void *c, const struct headrace_bytes *strings, const struct headrace_room *out, uint32_t *result) {
+    const uint8_t *const in = strings[HEADRACE_INPUT].bytes;
+    const size_t in_bytes = strings[HEADRACE_INPUT].n_bytes;
+    struct headrace_windows windows;
+    struct hr_message_words words;
+    uint32_t dropped[16], began;
+    if (!hr_message_is_plain(op) || !hr_message_streams(op) || op->single_chunk || in_bytes == 0 || out->room < in_bytes ||
+        !hr_message_begins_as_usual(op, message, strings, out)) {
+        return false;
+    }
+    hr_message_offer_all(op, &windows, strings, 0, &words);
+    hr_message_own_room(op, &windows, HEADRACE_SECRET_NONCE_OUT);
+    hr_message_own_room(op, &windows, HEADRACE_TAG);
+    hr_message_make_room(&windows, op->verified, NULL, 0);
+    hr_message_room_string(op, &windows, HEADRACE_OUTPUT, out, dropped);
+    if (!hr_message_is_there(op->rekey)) {
+        op->network->init(c, NULL);
+    }
+    began = take(c, &windows);
+    if (began == HEADRACE_WHOLE_NOT) {
+        return false;
+    }
+    *out->n_bytes = hr_message_made(&windows, op->strings[HEADRACE_OUTPUT].port, out->room);
+    message->state = HR_OPEN;
+    message->holds = false;
+    message->asked = message->taken = in_bytes;
+    message->chunk = 0;
+    message->input_bytes = in_bytes;
     *result = HEADRACE_OK;
     if (began != HEADRACE_WHOLE_DONE) {
         *result = headrace_message_update_on(op, message, c, in, in_bytes, windows.n_in[windows.input], *out);

@@ -43,8 +43,19 @@ void headrace_aead_free(void *context) {
     struct aead *const c = context;
     if (c != NULL) {
         headrace_running_clear(&c->running);
+        if (c->aside != NULL) {
+            headrace_release(c->running.provider, c->aside, AEAD_AHEAD_MOST);
+        }
         headrace_release(c->running.provider, c, sizeof *c);
     }
+}
+
+/* Whether there is room for a text aside. */
+static bool has_aside(struct aead *c) {
+    if (c->aside == NULL) {
+        c->aside = headrace_allocate(c->running.provider, AEAD_AHEAD_MOST);
+    }
+    return c->aside != NULL;
 }
 
 void *headrace_aead_dup(void *context) {
@@ -54,9 +65,13 @@ void *headrace_aead_dup(void *context) {
         return NULL;
     }
     *c = *from;
-    if (!headrace_running_copy(&c->running, &from->running)) {
+    c->aside = NULL;
+    if (!headrace_running_copy(&c->running, &from->running) || (from->stage == AHEAD && !has_aside(c))) {
         headrace_aead_free(c);
         return NULL;
+    }
+    if (from->stage == AHEAD) {
+        memcpy(c->aside, from->aside, from->n_aside);
     }
     return c;
 }
@@ -79,8 +94,7 @@ void headrace_aead_renew(struct aead *c, const uint8_t *nonce) {
    nor by another direction. */
 static int init(struct aead *c, bool decrypts, const uint8_t *key, size_t key_bytes, const uint8_t *iv, size_t iv_bytes,
                 const OSSL_PARAM params[]) {
-    const bool has_begun = c->stage == IN_AD || c->stage == IN_TEXT;
-    if (has_begun && (key != NULL || decrypts != c->decrypts)) {
+    if (headrace_aead_has_begun(c) && (key != NULL || decrypts != c->decrypts)) {
         c->stage = FAILED;
         c->has_iv = false;
     }
@@ -127,15 +141,30 @@ static size_t tag_bytes(const struct aead *c) {
 }
 
 /* The operation that makes, or verifies, tags of this length. */
-const struct headrace_operation *headrace_aead_operation(const struct aead *c) {
+const struct headrace_operation *headrace_aead_operation(struct aead *c) {
     const struct headrace_algorithm *const algorithm = c->running.algorithm;
+    const size_t bytes = tag_bytes(c);
+    struct aead_known *const known = &c->known[c->decrypts];
+    if (known->operation != NULL && known->tag_bytes == bytes) {
+        return known->operation;
+    }
     for (size_t i = 0; i < algorithm->n_rows; i++) {
         const struct headrace_operation *const operation = c->decrypts ? algorithm->rows[i].backward : algorithm->rows[i].forward;
-        if (operation != NULL && headrace_allows(operation, c->decrypts ? HEADRACE_TAG_IN : HEADRACE_TAG, tag_bytes(c))) {
+        if (operation != NULL && headrace_allows(operation, c->decrypts ? HEADRACE_TAG_IN : HEADRACE_TAG, bytes)) {
+            *known = (struct aead_known){operation, bytes, 0};
             return operation;
         }
     }
     return NULL;
+}
+
+/* Whether nonces of this length go with the operation of the context. */
+static bool allows_iv(struct aead *c) {
+    struct aead_known *const known = &c->known[c->decrypts];
+    if (known->iv_bytes == 0 && headrace_allows(known->operation, headrace_aead_iv_role(c), c->iv_bytes)) {
+        known->iv_bytes = c->iv_bytes;
+    }
+    return known->iv_bytes == c->iv_bytes || headrace_allows(known->operation, headrace_aead_iv_role(c), c->iv_bytes);
 }
 
 /* Gives the network the nonce, and what stands before it: with the associated data, not before, since a message whose text comes whole
@@ -168,12 +197,19 @@ static int put_nonce(struct aead *c) {
     return 1;
 }
 
+/* The network has the key. */
+static int give_key(struct aead *c) {
+    struct headrace_running *const running = &c->running;
+    const uint32_t result = headrace_running_has_key(running)
+                                ? HEADRACE_OK
+                                : headrace_message_key(c->operation, &running->message, running->network, c->key, c->key_bytes);
+    return result == HEADRACE_OK ? 1 : fail(c, result);
+}
+
 /* All that a message needs before its associated data is there, and the network has the key. */
 static int begin(struct aead *c) {
     struct headrace_running *const running = &c->running;
     const struct headrace_operation *op;
-    enum headrace_role role;
-    uint32_t result = HEADRACE_OK;
     if (c->stage != NOT_BEGUN) {
         return c->stage == OVER || c->stage == FAILED ? raise_here(c, HEADRACE_REASON_ORDER) : 1;
     }
@@ -193,18 +229,15 @@ static int begin(struct aead *c) {
     if (op == NULL) {
         return raise_here(c, HEADRACE_REASON_TAG_BYTES);
     }
-    role = headrace_aead_iv_role(c);
-    if (!headrace_allows(op, role, c->iv_bytes)) {
+    if (!allows_iv(c)) {
         return raise_here(c, HEADRACE_REASON_IV_BYTES);
     }
     headrace_running_turn(running, op);
-    if (!headrace_running_has_key(running)) {
-        result = headrace_message_key(op, &running->message, running->network, c->key, c->key_bytes);
-    }
-    if (result != HEADRACE_OK) {
-        return fail(c, result);
-    }
     c->operation = op;
+    if (!give_key(c)) {
+        return 0;
+    }
+    c->n_pieces = 0;
     c->is_sent = false;
     c->stage = IN_AD;
     headrace_running_began(running);
@@ -317,21 +350,35 @@ static int finish(struct aead *c, uint8_t *out, size_t room, size_t *made) {
     return ended(c, result);
 }
 
-/* A whole message by one call, where the network has a function for it and nothing of the message yet; false: there is none. */
-static bool take_at_once(struct aead *c, uint8_t *out, size_t *made, const uint8_t *in, size_t in_bytes, uint32_t *result) {
+/* A whole message, or one up to its first piece of text, by one call, where the network has a function for it and nothing of the message
+   yet; false: there is none. */
+static bool take_at_once(struct aead *c, headrace_one_call *call, struct headrace_room out, const uint8_t *in, size_t in_bytes,
+                         uint32_t *result) {
     size_t made_bytes = 0;
-    struct headrace_bytes strings[HEADRACE_ROLES] = {
-        [HEADRACE_AD] = {c->ad, c->n_ad},
-        [HEADRACE_INPUT] = {in, in_bytes},
-        [HEADRACE_TAG_IN] = {c->tag, c->tag_bytes},
-    };
-    const struct headrace_room rooms[HEADRACE_ROLES] = {
-        [HEADRACE_OUTPUT] = {out, in_bytes, made},
-        [HEADRACE_TAG] = {c->tag, tag_bytes(c), &made_bytes},
-    };
+    struct headrace_bytes strings[HEADRACE_ROLES];
+    struct headrace_room rooms[HEADRACE_ROLES];
+    if (call == NULL || c->is_sent) {
+        return false;
+    }
+    /* Nothing of other roles is looked at: these are all that such an operation has. */
+    strings[HEADRACE_SECRET_NONCE] = (struct headrace_bytes){NULL, 0};
     strings[headrace_aead_iv_role(c)] = (struct headrace_bytes){c->nonce, c->iv_bytes};
-    return c->operation->whole != NULL && !c->is_sent &&
-           c->operation->whole(&c->running.message, c->running.network, strings, rooms, result);
+    strings[HEADRACE_AD] = (struct headrace_bytes){c->ad, c->n_ad};
+    strings[HEADRACE_INPUT] = (struct headrace_bytes){in, in_bytes};
+    strings[HEADRACE_TAG_IN] = (struct headrace_bytes){c->tag, c->tag_bytes};
+    rooms[HEADRACE_SECRET_NONCE_OUT] = (struct headrace_room){NULL, 0, &made_bytes};
+    rooms[HEADRACE_OUTPUT] = out;
+    rooms[HEADRACE_TAG] = (struct headrace_room){c->tag, tag_bytes(c), &made_bytes};
+    return call(&c->running.message, c->running.network, strings, rooms, result);
+}
+
+/* Text that may lie where the other one goes: a short one is put aside, so that it can be taken by one call. */
+static const uint8_t *put_aside(struct aead *c, const uint8_t *in, size_t in_bytes, const uint8_t *out) {
+    if (in_bytes == 0 || in_bytes > AEAD_AHEAD_MOST || !hr_message_overlap(in, in_bytes, out, in_bytes) || !has_aside(c)) {
+        return in;
+    }
+    memcpy(c->aside, in, in_bytes);
+    return c->aside;
 }
 
 /* Text that is all there is, or that ends a message which could not be verified before. */
@@ -351,7 +398,8 @@ static int take_all(struct aead *c, uint8_t *out, size_t *out_bytes, size_t room
     if (!begin(c)) {
         return 0;
     }
-    if (take_at_once(c, out, &made, in, in_bytes, &result)) {
+    if (take_at_once(c, c->operation->whole, (struct headrace_room){out, in_bytes, &made}, put_aside(c, in, in_bytes, out), in_bytes,
+                     &result)) {
         headrace_running_took(running, in_bytes);
         good = ended(c, result);
     } else {
@@ -378,14 +426,67 @@ static int take_all(struct aead *c, uint8_t *out, size_t *out_bytes, size_t room
     return good ? fail(c, HEADRACE_STUCK) : 0;
 }
 
+/* Takes a text as if it were whole, by one call: most short ones are. It is kept for the case that there comes more, which `step_back`
+   is for; a program whose last message came in pieces is not trusted. Only of ciphers that give as many bytes as they get: what they
+   gave stays right then. */
+static bool take_ahead(struct aead *c, struct headrace_room out, const uint8_t *in, size_t in_bytes, uint32_t *result) {
+    if (c->decrypts || c->has_pieces || in_bytes > AEAD_AHEAD_MOST || c->running.algorithm->rows->block_bytes != 1 ||
+        c->operation->whole == NULL || c->is_sent || !has_aside(c)) {
+        return false;
+    }
+    memcpy(c->aside, in, in_bytes);
+    if (!take_at_once(c, c->operation->whole, out, c->aside, in_bytes, result)) {
+        return false;
+    }
+    c->n_aside = in_bytes;
+    c->stage = AHEAD;
+    return true;
+}
+
+/* There comes more text than the network has ended its message with: what there was of it goes in once more. */
+static int step_back(struct aead *c) {
+    struct headrace_running *const running = &c->running;
+    const struct headrace_operation *const op = c->operation;
+    size_t made = 0;
+    uint32_t result;
+    running->provider->cleanse(c->tag, sizeof c->tag);
+    if (!give_key(c) || !put_ad(c, c->ad, c->n_ad, HR_LAST_CHUNK)) {
+        return 0;
+    }
+    c->stage = IN_TEXT;
+    result = hr_message_put_word(op, running->network, op->strings[HEADRACE_INPUT].size_port, (uint32_t)c->n_aside);
+    if (result == HEADRACE_OK) {
+        result = headrace_running_pump(running, c->aside, c->n_aside, (struct headrace_room){c->aside, c->n_aside, &made});
+    }
+    running->message.input_bytes = c->n_aside;
+    running->provider->cleanse(c->aside, c->n_aside);
+    return result == HEADRACE_OK && made == c->n_aside ? 1 : fail(c, result == HEADRACE_OK ? HEADRACE_STUCK : result);
+}
+
 static int take_piece(struct aead *c, uint8_t *out, size_t *out_bytes, size_t room, const uint8_t *in, size_t in_bytes) {
     uint32_t result;
-    if (!begin_text(c)) {
+    if (!begin(c)) {
         return 0;
     }
     /* What is held back is less than a block. */
     if (room < in_bytes) {
         return raise_here(c, HEADRACE_REASON_ROOM);
+    }
+    c->n_pieces++;
+    if (c->stage == IN_AD) {
+        const struct headrace_room to = {out, room, out_bytes};
+        bool taken = take_ahead(c, to, in, in_bytes, &result);
+        if (!taken && take_at_once(c, c->operation->first, to, in, in_bytes, &result)) {
+            c->is_sent = taken = true;
+            c->stage = IN_TEXT;
+        }
+        if (taken) {
+            headrace_running_took(&c->running, in_bytes);
+            return result == HEADRACE_OK ? 1 : fail(c, result);
+        }
+    }
+    if (c->stage == AHEAD ? !step_back(c) : !begin_text(c)) {
+        return 0;
     }
     result = headrace_running_update(&c->running, in, in_bytes, (struct headrace_room){out, room, out_bytes});
     return result == HEADRACE_OK ? 1 : fail(c, result);
@@ -505,6 +606,10 @@ int headrace_aead_final(void *context, unsigned char *out, size_t *out_bytes, si
     }
     if (c->decrypts && !c->has_tag) {
         return raise_here(c, HEADRACE_REASON_TAG);
+    }
+    c->has_pieces = c->n_pieces > 1;
+    if (c->stage == AHEAD) {
+        return ended(c, HEADRACE_OK);
     }
     if (!begin_text(c)) {
         return 0;

@@ -9,6 +9,8 @@
 #define AEAD_TAG_MOST 16
 /* Associated data that waits for more of it, so that what is short is one chunk. */
 #define AEAD_AD_MOST 256
+/* A text of at most so many bytes is taken for the whole one: see `take_ahead` in aead.c. */
+#define AEAD_AHEAD_MOST 2048
 /* What stands for the head of a record of TLS: number, type, version, length. */
 #define AEAD_RECORD_AD 13
 
@@ -24,12 +26,20 @@ enum stage {
     NOT_BEGUN, /* what comes before the text may still be set */
     IN_AD,     /* key and nonce are settled */
     IN_TEXT,
+    AHEAD, /* the same, but the network has ended the message as if there came no more text */
     OVER,  /* the tag was made or verified; the nonce is used up */
     FAILED /* nothing more comes of this message */
 };
 
+/* What operation it is that has these lengths. */
+struct aead_known {
+    const struct headrace_operation *operation;
+    size_t tag_bytes, iv_bytes;
+};
+
 struct aead {
     struct headrace_running running;
+    struct aead_known known[2]; /* for encryption and decryption */
     const struct headrace_operation *operation; /* of the message that is under way */
     enum protocol protocol;
     enum stage stage;
@@ -45,6 +55,7 @@ struct aead {
     bool is_sent; /* nonce and all before it are in the network */
     bool ends_later; /* all of it was verified at once, and its end is still to be called */
     bool releases_unverified;
+    bool has_pieces; /* the text of the message before this one came in several */
     bool makes_iv;  /* its end counts; see aead_records.c */
     bool is_record; /* `record_ad` was given for the record that comes */
     size_t key_bytes;
@@ -52,6 +63,7 @@ struct aead {
     size_t tag_bytes;
     size_t text_bytes; /* of the whole text, where it is known */
     size_t n_ad;
+    size_t n_pieces; /* of text, of the message that is under way */
     size_t record_pad;
     uint8_t key[AEAD_KEY_MOST];
     uint8_t iv[AEAD_IV_MOST];    /* as programs see it */
@@ -59,7 +71,14 @@ struct aead {
     uint8_t tag[AEAD_TAG_MOST];
     uint8_t ad[AEAD_AD_MOST];
     uint8_t record_ad[AEAD_RECORD_AD];
+    uint8_t *aside; /* the text of a message that is ahead, or one whose place is written to; null: there was none yet */
+    size_t n_aside;
 };
+
+/* Whether a message is under way. */
+static inline bool headrace_aead_has_begun(const struct aead *c) {
+    return c->stage == IN_AD || c->stage == IN_TEXT || c->stage == AHEAD;
+}
 
 static inline const struct headrace_operation *headrace_aead_any(const struct aead *c) {
     const struct headrace_row *const row = c->running.algorithm->rows;
@@ -76,7 +95,7 @@ static inline int headrace_aead_raise(struct aead *c, enum headrace_reason reaso
 #define raise_here(c, reason) headrace_aead_raise(c, reason, __FILE__, __LINE__, __func__)
 
 /* That of the direction and of the length of tags; null where there is none. */
-const struct headrace_operation *headrace_aead_operation(const struct aead *c);
+const struct headrace_operation *headrace_aead_operation(struct aead *c);
 /* A nonce for a message that has not begun; what was under way is forgotten. */
 void headrace_aead_renew(struct aead *c, const uint8_t *nonce);
 /* A whole message with the nonce of the context: the tag goes to `tag`, or is taken from there. */

@@ -8,9 +8,10 @@
 static int write_tag(struct aead *c, OSSL_PARAM *tag) {
     const bool of_any_length = c->protocol == PROTOCOL_GCM || c->protocol == PROTOCOL_USUAL;
     const size_t bytes = tag->data == NULL ? c->tag_bytes : tag->data_size;
-    if (c->decrypts || !c->is_tag_made || bytes == 0 || bytes > AEAD_TAG_MOST || (!of_any_length && bytes != c->tag_bytes) ||
+    /* What there may be of a message that is ahead is the tag of another one, with the same nonce. */
+    if (c->decrypts || !c->is_tag_made || c->stage == AHEAD || bytes == 0 || bytes > AEAD_TAG_MOST || (!of_any_length && bytes != c->tag_bytes) ||
         !headrace_write_bytes(tag, c->tag, bytes)) {
-        return raise_here(c, c->decrypts || !c->is_tag_made ? HEADRACE_REASON_NO_TAG : HEADRACE_REASON_TAG_BYTES);
+        return raise_here(c, c->decrypts || !c->is_tag_made || c->stage == AHEAD ? HEADRACE_REASON_NO_TAG : HEADRACE_REASON_TAG_BYTES);
     }
     if (c->protocol == PROTOCOL_CCM) {
         /* It is fetched once. */
@@ -46,7 +47,7 @@ int headrace_aead_get(void *context, OSSL_PARAM params[]) {
 /* A tag to be verified, or only how long tags are. */
 static int set_tag(struct aead *c, const OSSL_PARAM *tag) {
     const size_t bytes = tag->data_size, before = c->tag_bytes;
-    const bool is_length = tag->data == NULL, has_begun = c->stage == IN_AD || c->stage == IN_TEXT;
+    const bool is_length = tag->data == NULL, has_begun = headrace_aead_has_begun(c);
     if (tag->data_type != OSSL_PARAM_OCTET_STRING || bytes == 0 || bytes > AEAD_TAG_MOST || (is_length && c->protocol == PROTOCOL_GCM) ||
         (!is_length && c->protocol == PROTOCOL_OCB && bytes != c->tag_bytes)) {
         return raise_here(c, HEADRACE_REASON_TAG_BYTES);
@@ -87,8 +88,7 @@ static int set_iv_bytes(struct aead *c, const OSSL_PARAM *iv_bytes) {
     return 1;
 }
 
-int headrace_aead_set(void *context, const OSSL_PARAM params[]) {
-    struct aead *const c = context;
+static int set(struct aead *c, const OSSL_PARAM params[]) {
     const OSSL_PARAM *const tag = headrace_given(params, OSSL_CIPHER_PARAM_AEAD_TAG);
     const OSSL_PARAM *const iv_bytes = headrace_given(params, OSSL_CIPHER_PARAM_IVLEN);
     const OSSL_PARAM *const key_bytes = headrace_given(params, OSSL_CIPHER_PARAM_KEYLEN);
@@ -108,7 +108,7 @@ int headrace_aead_set(void *context, const OSSL_PARAM params[]) {
         return raise_here(c, HEADRACE_REASON_KEY_BYTES);
     }
     if (unverified != NULL) {
-        if (!headrace_read_number(unverified, &number) || c->stage == IN_AD || c->stage == IN_TEXT) {
+        if (!headrace_read_number(unverified, &number) || headrace_aead_has_begun(c)) {
             return raise_here(c, HEADRACE_REASON_PARAMETER);
         }
         c->releases_unverified = number != 0;
@@ -117,6 +117,10 @@ int headrace_aead_set(void *context, const OSSL_PARAM params[]) {
            (!has_records || head == NULL || headrace_aead_set_record_ad(c, head->data, head->data_size)) &&
            (!has_records || fixed == NULL || headrace_aead_set_fixed(c, fixed->data, fixed->data_size)) &&
            (c->protocol != PROTOCOL_GCM || rest == NULL || headrace_aead_set_rest(c, rest->data, rest->data_size));
+}
+
+int headrace_aead_set(void *context, const OSSL_PARAM params[]) {
+    return params == NULL || params->key == NULL ? 1 : set(context, params);
 }
 
 const OSSL_PARAM *headrace_aead_gettable_here(const struct headrace_algorithm *algorithm) {

@@ -3,24 +3,6 @@
 
 #include <string.h>
 
-const OSSL_PARAM *headrace_given(const OSSL_PARAM params[], const char *name) {
-    for (; params != NULL && params->key != NULL; params++) {
-        if (strcmp(params->key, name) == 0) {
-            return params;
-        }
-    }
-    return NULL;
-}
-
-OSSL_PARAM *headrace_find(OSSL_PARAM params[], const char *name) {
-    for (; params != NULL && params->key != NULL; params++) {
-        if (strcmp(params->key, name) == 0) {
-            return params;
-        }
-    }
-    return NULL;
-}
-
 bool headrace_read_number(const OSSL_PARAM *parameter, size_t *value) {
     uint64_t wide;
     if (parameter->data == NULL || (parameter->data_type != OSSL_PARAM_INTEGER && parameter->data_type != OSSL_PARAM_UNSIGNED_INTEGER)) {

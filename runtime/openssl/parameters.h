@@ -7,9 +7,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whether a parameter has that name. Names are short, and most differ at once: a call of `strcmp` takes longer. */
+static inline bool headrace_is_named(const OSSL_PARAM *parameter, const char *name) {
+    size_t i = 0;
+    while (parameter->key[i] == name[i] && name[i] != 0) {
+        i++;
+    }
+    return parameter->key[i] == name[i];
+}
+
 /* The parameter of that name, or null; `params` may be null. */
-OSSL_PARAM *headrace_find(OSSL_PARAM params[], const char *name);
-const OSSL_PARAM *headrace_given(const OSSL_PARAM params[], const char *name);
+static inline const OSSL_PARAM *headrace_given(const OSSL_PARAM params[], const char *name) {
+    for (; params != NULL && params->key != NULL; params++) {
+        if (headrace_is_named(params, name)) {
+            return params;
+        }
+    }
+    return NULL;
+}
+
+static inline OSSL_PARAM *headrace_find(OSSL_PARAM params[], const char *name) {
+    for (; params != NULL && params->key != NULL; params++) {
+        if (headrace_is_named(params, name)) {
+            return params;
+        }
+    }
+    return NULL;
+}
 
 /* Numbers that are not negative; false for what is none. */
 bool headrace_read_number(const OSSL_PARAM *parameter, size_t *value);

@@ -9,6 +9,10 @@
 
 #include <stdatomic.h>
 
+/* So many messages and bytes of a context may be missing in them as long as it lives. */
+#define HEADRACE_UNCOUNTED_MESSAGES 1024
+#define HEADRACE_UNCOUNTED_BYTES (1u << 20)
+
 struct headrace_count {
     _Atomic uint64_t messages; /* that were begun */
     _Atomic uint64_t bytes;    /* that went in */
@@ -77,6 +81,7 @@ struct headrace_running {
     void *memory;
     size_t memory_bytes;
     void *network; /* in that memory, aligned */
+    uint64_t messages, bytes; /* that the provider has not counted yet */
 };
 
 /* Ciphers, hashes and codes begin their contexts with it. */
@@ -92,13 +97,27 @@ void headrace_running_turn(struct headrace_running *running, const struct headra
 bool headrace_running_has_key(const struct headrace_running *running);
 /* Forgets a message that is under way. */
 void headrace_running_stop(struct headrace_running *running);
-void headrace_running_began(struct headrace_running *running);
-void headrace_running_took(struct headrace_running *running, size_t bytes);
+/* Tells the provider of messages and bytes. */
+void headrace_running_count(struct headrace_running *running);
 /* Puts the error of what an operation returned, and returns 0. */
 int headrace_running_failed(struct headrace_running *running, uint32_t result);
 /* Input that goes on in the same chunk, or in a chunk of its own. What overlaps goes through a buffer. */
 uint32_t headrace_running_pump(struct headrace_running *running, const uint8_t *in, size_t in_bytes, struct headrace_room out);
 uint32_t headrace_running_update(struct headrace_running *running, const uint8_t *in, size_t in_bytes, struct headrace_room out);
+
+/* A message has begun. What threads share is counted in rarely: a locked addition takes as long as many bytes. */
+static inline void headrace_running_began(struct headrace_running *running) {
+    if (++running->messages == HEADRACE_UNCOUNTED_MESSAGES) {
+        headrace_running_count(running);
+    }
+}
+
+static inline void headrace_running_took(struct headrace_running *running, size_t bytes) {
+    running->bytes += bytes;
+    if (running->bytes >= HEADRACE_UNCOUNTED_BYTES) {
+        headrace_running_count(running);
+    }
+}
 
 /* Whether a string of an operation may have so many bytes; those that it does not have have none. */
 bool headrace_allows(const struct headrace_operation *operation, enum headrace_role role, size_t bytes);

@@ -67,6 +67,7 @@ int headrace_running_make(struct headrace_running *running, struct headrace_prov
 
 int headrace_running_copy(struct headrace_running *running, const struct headrace_running *from) {
     *running = *from;
+    running->messages = running->bytes = 0;
     if (!allocate(running)) {
         return headrace_raise(running->provider, HEADRACE_REASON_MEMORY);
     }
@@ -84,6 +85,7 @@ int headrace_running_copy(struct headrace_running *running, const struct headrac
 
 void headrace_running_clear(struct headrace_running *running) {
     if (running->memory != NULL) {
+        headrace_running_count(running);
         headrace_release(running->provider, running->memory, running->memory_bytes);
         running->memory = NULL;
     }
@@ -111,16 +113,11 @@ void headrace_running_turn(struct headrace_running *running, const struct headra
     }
 }
 
-static struct headrace_count *count(struct headrace_running *running) {
-    return &running->provider->counts[running->algorithm - headrace_algorithms];
-}
-
-void headrace_running_began(struct headrace_running *running) {
-    atomic_fetch_add_explicit(&count(running)->messages, 1, memory_order_relaxed);
-}
-
-void headrace_running_took(struct headrace_running *running, size_t bytes) {
-    atomic_fetch_add_explicit(&count(running)->bytes, bytes, memory_order_relaxed);
+void headrace_running_count(struct headrace_running *running) {
+    struct headrace_count *const counts = &running->provider->counts[running->algorithm - headrace_algorithms];
+    atomic_fetch_add_explicit(&counts->messages, running->messages, memory_order_relaxed);
+    atomic_fetch_add_explicit(&counts->bytes, running->bytes, memory_order_relaxed);
+    running->messages = running->bytes = 0;
 }
 
 int headrace_running_failed(struct headrace_running *running, uint32_t result) {

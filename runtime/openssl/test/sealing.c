@@ -181,6 +181,53 @@ static void compare_in_place(const EVP_CIPHER *mine, const EVP_CIPHER *other) {
            EVP_CIPHER_get0_name(mine), "decrypts in its place");
 }
 
+/* Messages of one context: what comes in one piece may be taken for all of it, and then there is more. */
+static void compare_kept(const EVP_CIPHER *mine, const EVP_CIPHER *other) {
+    static uint8_t text[ROOM], wanted[ROOM], got[ROOM];
+    const char *const name = EVP_CIPHER_get0_name(mine);
+    struct message m = {.nonce_bytes = 12, .tag_bytes = 16};
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    bool good;
+    fill(m.key, sizeof m.key);
+    good = EVP_EncryptInit_ex2(context, mine, NULL, NULL, NULL) && EVP_CIPHER_CTX_set_key_length(context, EVP_CIPHER_get_key_length(mine)) &&
+           EVP_EncryptInit_ex2(context, NULL, m.key, NULL, NULL);
+    for (int i = 0; i < 12; i++) {
+        const bool in_pieces = i % 4 == 1 || i % 4 == 2;
+        uint8_t *const out = !in_pieces && below(3) == 0 ? text : got;
+        uint8_t tag[16], own_tag[16] = {0};
+        size_t made = 0;
+        int n = 0;
+        m.ad_bytes = below(40);
+        m.text_bytes = 1 + below(in_pieces ? 3000 : 2100);
+        m.cipher = other;
+        fill(m.nonce, sizeof m.nonce);
+        fill(m.ad, m.ad_bytes);
+        fill(text, m.text_bytes);
+        expect(sealed(&m, text, wanted, tag), name, "another one");
+        good = good && EVP_EncryptInit_ex2(context, NULL, NULL, m.nonce, NULL) &&
+               (m.ad_bytes == 0 || EVP_EncryptUpdate(context, NULL, &n, m.ad, (int)m.ad_bytes));
+        for (size_t at = 0, piece; at < m.text_bytes && good; at += piece) {
+            piece = in_pieces ? some_piece(m.text_bytes - at) : m.text_bytes;
+            good = EVP_EncryptUpdate(context, out + made, &n, text + at, (int)piece);
+            made += (size_t)n;
+            expect(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, own_tag) <= 0 || memcmp(tag, own_tag, 16) != 0, name,
+                   "shows no tag before the end");
+            ERR_clear_error();
+            if (below(5) == 0) {
+                EVP_CIPHER_CTX *const copy = EVP_CIPHER_CTX_new();
+                good = good && EVP_CIPHER_CTX_copy(copy, context);
+                EVP_CIPHER_CTX_free(context);
+                context = copy;
+            }
+        }
+        good = good && EVP_EncryptFinal_ex(context, out + made, &n) && made + (size_t)n == m.text_bytes &&
+               EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, own_tag) > 0;
+        expect(good && memcmp(tag, own_tag, 16) == 0 && memcmp(out, wanted, m.text_bytes) == 0, name,
+               "encrypts message after message");
+    }
+    EVP_CIPHER_CTX_free(context);
+}
+
 void compare_sealing(const EVP_CIPHER *mine, const EVP_CIPHER *other) {
     static const size_t tags[] = {16, 12, 8, 14, 4};
     unsigned ways = 0;
@@ -205,6 +252,9 @@ void compare_sealing(const EVP_CIPHER *mine, const EVP_CIPHER *other) {
     }
     for (unsigned i = 0; i < 5; i++) {
         compare_in_place(mine, other);
+    }
+    if (EVP_CIPHER_get_mode(mine) != EVP_CIPH_CCM_MODE) {
+        compare_kept(mine, other);
     }
     printf("%s: %u lengths of nonces and tags\n", EVP_CIPHER_get0_name(mine), ways);
     expect(ways != 0, EVP_CIPHER_get0_name(mine), "something can be compared");

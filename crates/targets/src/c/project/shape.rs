@@ -388,7 +388,7 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetw
     if part == Part::All && functions(spec).contains(&Function::Many) {
         let _ = writeln!(text, "#define {}_streams NULL", network_prefix(spec));
     }
-    let stored = Stored { storage: "static ", key_room: key_room(spec, called.leaves), whole: None };
+    let stored = Stored { storage: "static ", key_room: key_room(spec, called.leaves), has_calls: false };
     table(&mut text, &op, spec, network, stored);
     let wanted = |function: &Function| match part {
         Part::All => true,
@@ -412,24 +412,24 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetw
 }
 
 /// The table of an operation alone, for those who handle many by the functions of `headrace_message.h`. What takes whole messages
-/// that authenticate stands behind it.
+/// that authenticate, and their first pieces, stands behind it.
 pub(crate) fn described(spec: &OperationSpec, network: &Network, called: CalledNetwork) -> String {
     let op = operation_prefix(spec);
     let take = called.one_shot.whole.as_deref().filter(|_| spec.input(Role::Ad).is_some());
     let mut text =
         format!("\n#include \"headrace_whole.h\"\n\nextern const struct headrace_operation {op}_operation;\n");
     if take.is_some() {
-        let _ = write!(text, "\nstatic headrace_one_call {op}_whole;\n");
+        let _ = write!(text, "\nstatic headrace_one_call {op}_whole, {op}_first;\n");
     }
-    let whole = take.map(|_| format!("{op}_whole"));
     // Providers hold keys themselves.
-    table(&mut text, &op, spec, network, Stored { storage: "", key_room: 0, whole: whole.as_deref() });
-    if let Some(take) = take {
+    table(&mut text, &op, spec, network, Stored { storage: "", key_room: 0, has_calls: take.is_some() });
+    for (call, rooms) in [("whole", "rooms"), ("first", "&rooms[HEADRACE_OUTPUT]")] {
+        let Some(take) = take else { break };
         let _ = write!(
             text,
-            "\nstatic bool {op}_whole(struct headrace_message *message, void *network, const struct headrace_bytes *strings,\n    \
+            "\nstatic bool {op}_{call}(struct headrace_message *message, void *network, const struct headrace_bytes *strings,\n    \
              const struct headrace_room *rooms, uint32_t *result) {{\n    \
-             return hr_message_whole(&{op}_operation, {take}, message, network, strings, rooms, result);\n}}\n"
+             return hr_message_{call}(&{op}_operation, {take}, message, network, strings, {rooms}, result);\n}}\n"
         );
     }
     text
@@ -444,13 +444,13 @@ pub(crate) fn constant(role: &str) -> String {
 struct Stored<'a> {
     storage: &'a str,
     key_room: u64,
-    /// The function that takes whole messages.
-    whole: Option<&'a str>,
+    /// Whether there are functions that take whole messages and first pieces.
+    has_calls: bool,
 }
 
 /// The table that says which ports an operation has.
 fn table(text: &mut String, op: &str, spec: &OperationSpec, network: &Network, stored: Stored) {
-    let Stored { storage, key_room, whole } = stored;
+    let Stored { storage, key_room, has_calls } = stored;
     let operation = Operation::of(spec, network);
     let number = |port: Option<usize>| port.map_or("HEADRACE_NO_PORT".into(), |port| port.to_string());
     let mut strings = String::new();
@@ -494,7 +494,7 @@ fn table(text: &mut String, op: &str, spec: &OperationSpec, network: &Network, s
             0 => "0".to_owned(),
             _ => format!("offsetof(struct {op}_context, key) - offsetof(struct {op}_context, message)"),
         },
-        whole.map_or(String::new(), |whole| format!(",\n    .whole = {whole}"))
+        if has_calls { format!(",\n    .whole = {op}_whole,\n    .first = {op}_first") } else { String::new() }
     );
 }
 

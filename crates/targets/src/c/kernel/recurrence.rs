@@ -116,7 +116,6 @@ pub(super) fn support(bits: u32) -> String {
     if bits == 512 {
         // The last parts of a register as the first of one. A load from behind its beginning would wait for what lies behind its end.
         define("LAST512(n, x)", "_mm512_maskz_compress_epi64((__mmask8)(0xffu << 2 * (4 - (n))), x)".to_owned());
-        define("BEGIN512(x)", "_mm512_inserti32x4(_mm512_setzero_si512(), x, 0)".to_owned());
         for (bits, prefix, set) in [(512, "_mm512", "set1_epi64"), (128, "_mm", "set1_epi64x")] {
             let matrix = format!("{prefix}_{set}((long long)0x8040201008040201u)");
             define(&format!("REVERSE{bits}(a)"), format!("{prefix}_gf2p8affine_epi64_epi8(a, {matrix}, 0)"));
@@ -124,6 +123,26 @@ pub(super) fn support(bits: u32) -> String {
     }
     define(&format!("ALL{bits}(x)"), all.to_owned());
     define(&format!("FOLDED{bits}(x)"), folded.to_owned());
+    // The same by fewer instructions, one behind the other.
+    match bits {
+        128 => define("FOLDED_LATE128(x)", "(x)".to_owned()),
+        256 => define("FOLDED_LATE256(x)", "HR_CL_FOLDED256(x)".to_owned()),
+        _ => {
+            define(
+                "HALF512(x)",
+                "_mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1))".to_owned(),
+            );
+            define(
+                "FOLDED_LATE512(x)",
+                "_mm_xor_si128(_mm256_castsi256_si128(HR_CL_HALF512(x)), _mm256_extracti128_si256(HR_CL_HALF512(x), 1))".to_owned(),
+            );
+        }
+    }
+    match bits {
+        128 => define("ONLY128(x)", "(x)".to_owned()),
+        256 => define("ONLY256(x)", "_mm256_zextsi128_si256(x)".to_owned()),
+        _ => define("ONLY512(x)", "_mm512_zextsi128_si512(x)".to_owned()),
+    }
     text
 }
 
@@ -536,6 +555,26 @@ fn reduced(plan: &Plan, sums: &[String], wide: Registers, keys: &str, values: &m
     values_of(&plan.reduce, &whole, narrow, "pr_", values)[0].clone()
 }
 
+/// The sums of a group reduced, where no one waits for them: all that adds and shifts before the first product is done in whole
+/// registers, since fewer are left to be folded to 128 bits behind it. Gives the name of the result.
+fn folded_late(reduce: &Program, sums: Vec<String>, wide: Registers, values: &mut Vec<Value>) -> String {
+    let (bits, n_inputs) = (wide.bits, reduce.n_inputs());
+    let narrow = Registers { bits: 128, ..wide };
+    let front = reduce.ops().iter().position(|op| matches!(op, Op::Multiply(..))).unwrap_or(reduce.ops().len());
+    let mut names = values_behind(reduce, sums, front, wide, "pw_", values);
+    let behind = || reduce.ops()[front..].iter().flat_map(Op::operands).chain(reduce.outputs().iter().copied());
+    for (at, name) in names.iter_mut().enumerate().filter(|(at, _)| behind().any(|read| read == *at)) {
+        let value = match at.checked_sub(n_inputs).map(|op| reduce.ops()[op]) {
+            Some(Op::Constant(value)) => constant(value, 128),
+            _ => format!("HR_CL_FOLDED_LATE{bits}({name})"),
+        };
+        *name = format!("pf_{at}");
+        values.push(Value { bits: 128, name: name.clone(), value });
+    }
+    let names = values_behind(reduce, names, reduce.ops().len(), narrow, "pr_", values);
+    names[reduce.outputs()[0]].clone()
+}
+
 /// A full group as statements that stand beside others.
 pub(super) struct Group {
     /// What stands before the first group.
@@ -571,27 +610,30 @@ pub(super) fn group_beside(
     let wide = Registers { bits, turns_bits: turns_bits(bits) };
     let mut values: Vec<Value> = Vec::new();
     let mut sums: Vec<String> = Vec::new();
-    for at in 0..REGISTERS {
+    // What comes of the group before is added to its first register, whose products come last: it may take as long as the others do.
+    for (turn, at) in (1..REGISTERS).chain([0]).enumerate() {
         let added = format!("added{at}_");
-        values.push(Value { bits, name: added.clone(), value: format!("HR_CL_LOAD{bits}({read} + {})", bytes * at) });
+        let load = format!("HR_CL_LOAD{bits}({read} + {})", bytes * at);
+        let value = if at == 0 { format!("HR_CL_XOR{bits}({load}, HR_CL_ONLY{bits}(x))") } else { load };
+        values.push(Value { bits, name: added.clone(), value });
         let mut factors = values_of(&plan.prepare_x, &[added], wide, &format!("px{at}_"), &mut values);
         factors.extend((0..n_keys).map(|key| format!("HR_CL_LOAD{bits}(keys_ + {})", (n_keys * at + key) * bytes)));
         let products = values_of(&plan.multiply, &factors, wide, &format!("pm{at}_"), &mut values);
-        sums = match at {
+        sums = match turn {
             0 => products,
             _ => {
                 let pairs = sums.iter().zip(&products).enumerate();
                 let added = pairs.map(|(sum, (before, value))| Value {
                     bits,
-                    name: format!("sum{at}_{sum}"),
+                    name: format!("sum{turn}_{sum}"),
                     value: format!("HR_CL_XOR{bits}({before}, {value})"),
                 });
                 values.extend(added);
-                (0..n_sums).map(|sum| format!("sum{at}_{sum}")).collect()
+                (0..n_sums).map(|sum| format!("sum{turn}_{sum}")).collect()
             }
         };
     }
-    let result = reduced(&plan, &sums, wide, "keys_", &mut values);
+    let result = folded_late(&plan.reduce, sums, wide, &mut values);
     let mut statements: Vec<Statement> = values
         .into_iter()
         .map(|Value { bits, name, value }| Statement {

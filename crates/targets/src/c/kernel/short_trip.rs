@@ -57,7 +57,7 @@ pub fn short_trip(
         let at = (REGISTERS - 1) * n_keys * 64;
         let keys = names.names.element(&powers, &at.to_string());
         let mut values = Vec::new();
-        let begin = |blocks: &str| format!("HR_CL_XOR512({blocks}, HR_CL_BEGIN512(x))");
+        let begin = |blocks: &str| format!("HR_CL_XOR512({blocks}, HR_CL_ONLY512(x))");
         let mut value = |name: &str, value: String| values.push(Value { bits, name: name.into(), value });
         let before = match turned {
             true => {

@@ -61,6 +61,9 @@ const HALFWAY: u32 = 256;
 /// Bits of counters that stay below 2^64: blocks of memory are fewer than 2^60.
 const NARROW: u32 = 32;
 
+/// What the lowest byte of a counter can be at most.
+const LOW_BYTE: u128 = 255;
+
 /// As many always are, if there are iterations enough.
 const FEW: usize = 4;
 
@@ -631,6 +634,63 @@ impl<'a> Printer<'a> {
         Ok(if onward.is_output { format!("HR_ONLY512(first_, {register})") } else { register })
     }
 
+    /// Of a counter that only comes as its bytes in another order, where it goes on beside other statements: the register of these and
+    /// the place of its lowest byte. A group that does not carry out of that byte adds to it alone.
+    fn low_byte(&self, counter: usize, group: usize) -> Option<(usize, usize)> {
+        let plan = self.plan;
+        let is_counter = |&number: &usize| plan.blocks[number] == Block::Counter(counter);
+        let reads = |&number: &usize| plan.live[number] && plan.operands(number).iter().any(is_counter);
+        let mut readers = (0..plan.blocks.len()).filter(reads);
+        let (reader, None) = (readers.next()?, readers.next()) else { return None };
+        let Block::Shuffle { bytes, .. } = &plan.blocks[reader] else { return None };
+        let mut places = (0..BYTES).filter(|&place| bytes[place] == Some(0));
+        let (place, None) = (places.next()?, places.next()) else { return None };
+        let comes_out = plan.outputs.iter().any(|output| is_counter(&output.2));
+        let fits = self.counts(counter, group) <= LOW_BYTE && !self.overflows(counter);
+        (self.beside.is_some() && fits && !comes_out).then_some((reader, place))
+    }
+
+    /// How far a counter goes in a group.
+    fn counts(&self, counter: usize, group: usize) -> u128 {
+        self.plan.body.counters[counter].step * (group * self.iterations()) as u128
+    }
+
+    /// The registers of a counter's bytes in another order: each from the one before where nothing is carried out of the lowest byte, as
+    /// is nearly always so, and orders nothing then.
+    fn counters_by_byte(
+        &self,
+        n: usize,
+        (reader, place): (usize, usize),
+        group: usize,
+        on: &dyn Fn(&mut String),
+        text: &mut String,
+    ) {
+        let bits = self.bits;
+        let Block::Shuffle { bytes, .. } = &self.plan.blocks[reader] else { return };
+        let order = shuffle_name(bytes);
+        let stride = self.counts(n, 1);
+        let bytes: Vec<String> =
+            (0..BYTES).map(|at| if at == place { stride.to_string() } else { "0".to_owned() }).collect();
+        let registers: Vec<String> = (0..group).map(|turn| format!("r{reader}_{turn}")).collect();
+        let _ = write!(
+            text,
+            "      static const uint8_t bytes{n}_[16] = {{{}}};\n      HR_V{bits} {};\n      {} = HR_SHUFFLE{bits}(count{n}_0, {order});\n      if ((uint8_t)c{n}_ <= {}) {{\n",
+            bytes.join(","),
+            registers.join(", "),
+            registers[0],
+            LOW_BYTE + 1 - self.counts(n, group)
+        );
+        for pair in registers.windows(2) {
+            let _ = writeln!(text, "        {} = HR_SUM8_{bits}({}, HR_ALL{bits}(bytes{n}_));", pair[1], pair[0]);
+        }
+        text.push_str("      } else {\n");
+        on(text);
+        for (turn, register) in registers.iter().enumerate().skip(1) {
+            let _ = writeln!(text, "        {register} = HR_SHUFFLE{bits}(count{n}_{turn}, {order});");
+        }
+        text.push_str("      }\n");
+    }
+
     fn counters(&self, group: usize, text: &mut String) {
         let bits = self.bits;
         for n in (0..self.plan.body.counters.len()).filter(|&n| self.counted(n)) {
@@ -648,9 +708,16 @@ impl<'a> Printer<'a> {
                 "        {} = HR_SUM64_{bits}(HR_SPREAD{bits}(_mm_set_epi64x((int64_t)(c{n}_ >> 64), (int64_t)c{n}_)), spread{n}_);",
                 registers[0]
             );
-            for pair in registers.windows(2) {
-                let _ = writeln!(text, "        {} = HR_SUM64_{bits}({}, next{n}_);", pair[1], pair[0]);
+            let on = |text: &mut String| {
+                for pair in registers.windows(2) {
+                    let _ = writeln!(text, "        {} = HR_SUM64_{bits}({}, next{n}_);", pair[1], pair[0]);
+                }
+            };
+            if let Some(low) = self.low_byte(n, group) {
+                self.counters_by_byte(n, low, group, &on, text);
+                continue;
             }
+            on(text);
             if !overflows {
                 continue;
             }
@@ -691,7 +758,10 @@ impl<'a> Printer<'a> {
         let bits = self.bits;
         let plan = self.plan;
         let constant = if self.beside.is_some() { "" } else { "const " };
-        for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
+        let counted = (0..plan.body.counters.len()).filter(|&n| self.counted(n));
+        let counted: Vec<usize> = counted.filter_map(|n| Some(self.low_byte(n, group)?.0)).collect();
+        let live = |number: &usize| plan.live[*number] && !counted.contains(number);
+        for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| live(number)) {
             for turn in 0..group {
                 let r = |other: usize| self.register(other, turn);
                 let value = match block {

@@ -39,6 +39,7 @@ pub(super) fn support(bits: u32) -> String {
     let _ = writeln!(text, "#define HR_STORE{bits}(p, x) {prefix}_storeu_{whole}(({pointer} *)(p), x)");
     let _ = writeln!(text, "#define HR_SHUFFLE{bits}(x, m) {prefix}_shuffle_epi8(x, m)");
     let _ = writeln!(text, "#define HR_SUM64_{bits}(a, b) {prefix}_add_epi64(a, b)");
+    let _ = writeln!(text, "#define HR_SUM8_{bits}(a, b) {prefix}_add_epi8(a, b)");
     if bits == 512 {
         // What is masked out is neither read nor written.
         text.push_str("#define HR_FIRST512(n) ((__mmask8)((1u << 2 * (n)) - 1u))\n");

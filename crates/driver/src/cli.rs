@@ -714,7 +714,7 @@ pub struct BenchArgs {
     /// targets beside what their users have (`targets`), `threads`, `compile`, `networks`, `interpreter`, `check`,
     /// instructions on embedded processors and what microcontrollers need (`embedded`; only the latter: `footprints`), whole
     /// processes on files beside `openssl` (`command`), connections with the provider (`tls`), messages through EVP with it
-    /// (`evp`), simulated arrays of small processors and stream processors beside what was published of such (`array`,
+    /// (`evp`), messages in pieces beside whole ones (`updates`), simulated arrays of small processors and stream processors beside what was published of such (`array`,
     /// `stream`); everything but these two when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
@@ -727,7 +727,7 @@ pub struct BenchArgs {
     /// Write machine and rows; those of other libraries as soon as each is measured
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// Go on where `--json` FILE ends: what it has beside other libraries is not measured again
+    /// Go on where `--json` FILE ends: what it has beside other libraries, or of `updates`, is not measured again
     #[arg(long, requires = "json")]
     pub resume: bool,
     /// Write a self-contained page with tables and plots; with `--table`, of the last of the earlier results

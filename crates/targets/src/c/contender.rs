@@ -223,9 +223,14 @@ fn many(spec: &OperationSpec, op: &str) -> String {
     )
 }
 
+/// Whether an operation takes a message in pieces.
+pub fn takes_pieces(spec: &OperationSpec) -> bool {
+    functions(spec).contains(&Function::Update) && spec.framing == Framing::Message
+}
+
 /// One message in pieces; nothing where an operation takes it whole only.
 fn pieces(spec: &OperationSpec, op: &str) -> String {
-    if !functions(spec).contains(&Function::Update) || spec.framing != Framing::Message {
+    if !takes_pieces(spec) {
         return String::new();
     }
     let has_output = spec.output(Role::Output).is_some();

@@ -19,6 +19,7 @@ mod target_sides;
 pub mod targets;
 mod threads;
 mod tls;
+mod updates;
 
 use super::Context;
 use crate::cli::BenchArgs;
@@ -54,6 +55,7 @@ const SUBJECTS: &[(&str, Measure)] = &[
     ("command", command::measure),
     ("tls", tls::measure),
     ("evp", evp::measure),
+    (UPDATES, updates::measure),
 ];
 
 /// The word for mappings to arrays of small processors.
@@ -67,6 +69,9 @@ const REFEREE: &str = "referee";
 
 /// The word for what microcontrollers need, which `embedded` measures too.
 const FOOTPRINTS: &str = "footprints";
+
+/// The word for messages in pieces, which are many rows, too.
+const UPDATES: &str = "updates";
 
 /// Measures a subject.
 type Measure = fn(&mut Context, &BenchArgs, &Machine) -> Outcome<Measured>;
@@ -120,27 +125,36 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         machine.clock_source = format!("{}; rows of the referee: {}", machine.clock_source, cycles::SOURCE);
     }
     let mut results = Results { machine, ..Results::default() };
-    let earlier = earlier(arguments, &results.machine, subjects.is_empty())?;
+    let goes_on = subjects.is_empty() || matches!(subjects.as_slice(), [(UPDATES, _)]);
+    let mut earlier = earlier(arguments, &results.machine, goes_on)?;
     let machine = results.machine.clone();
     if let ([(FOOTPRINTS, _)], Some(path)) = (subjects.as_slice(), arguments.json.as_ref().filter(|path| path.exists()))
     {
         // They say themselves when they were taken: what else the file has stays as it is.
         results = read_results(path)?;
     }
+    let keep = |before: &Results, measured: &Measured| match &arguments.json {
+        Some(path) => {
+            let mut until_now = before.clone();
+            add(&mut until_now, measured.clone());
+            write_file(path, until_now.to_json().as_bytes())
+        }
+        None => Ok(()),
+    };
     for (name, measure) in subjects {
         context.terminal.status(&format!("measuring {name}"));
-        add(&mut results, measure(context, arguments, &machine)?);
+        let measured = match name {
+            UPDATES => {
+                let earlier = std::mem::take(&mut earlier);
+                updates::go_on(context, arguments, earlier, &mut |measured| keep(&results, measured))?
+            }
+            _ => measure(context, arguments, &machine)?,
+        };
+        add(&mut results, measured);
     }
     if let Some(primitives) = primitives {
         let before = results.clone();
-        let mut keep = |measured: &Measured| match &arguments.json {
-            Some(path) => {
-                let mut until_now = before.clone();
-                add(&mut until_now, measured.clone());
-                write_file(path, until_now.to_json().as_bytes())
-            }
-            None => Ok(()),
-        };
+        let mut keep = |measured: &Measured| keep(&before, measured);
         let measured = referee::measure(context, arguments, &primitives, earlier, &mut keep)?;
         add(&mut results, measured);
     }
@@ -172,7 +186,9 @@ fn earlier(arguments: &BenchArgs, machine: &Machine, only_referee: bool) -> Outc
         return Ok(Measured::default());
     };
     if !only_referee {
-        return Err(Error::usage("`--resume` is about rows beside other libraries: name operations, or `referee`"));
+        return Err(Error::usage(
+            "`--resume` is about rows beside other libraries and `updates`: name operations, `referee` or that alone",
+        ));
     }
     let results = read_results(path)?;
     let old = &results.machine;

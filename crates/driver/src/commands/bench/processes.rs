@@ -48,6 +48,13 @@ pub fn take_turns(pairs: u32, mut run: impl FnMut(bool) -> Outcome<f64>) -> Outc
     Ok(turns)
 }
 
+impl Turns {
+    /// Of two that took turns elsewhere.
+    pub fn of(ours: Times, theirs: Times) -> Self {
+        Self { ours, theirs }
+    }
+}
+
 impl Job {
     /// A row of each.
     pub fn rows(&self, turns: &Turns) -> [Row; 2] {

@@ -144,9 +144,9 @@ fn message(spec: &OperationSpec, made_by: Option<(&OperationSpec, Compiled)>) ->
         (1..=most).rev().find(|&bytes| sizes.is_none_or(|sizes| sizes.allows(bytes))).unwrap_or(most)
     };
     let Some((made_by, compiled)) = made_by else { return Ok(noise(allowed(spec, BYTES) as usize, 3)) };
-    let inputs = Inputs::new(&[noise(allowed(made_by, BYTES / 4) as usize, 3)]);
-    let load =
-        Load { bytes: inputs.first(0).map_or(0, |_| allowed(made_by, BYTES / 4) as usize), messages: 1, piece: 0 };
+    // It becomes longer.
+    let load = Load { bytes: allowed(made_by, BYTES / 4) as usize, messages: 1, piece: 0 };
+    let inputs = Inputs::new(&[noise(load.bytes, 3)]);
     let made = Entrant::new(open(made_by, &compiled)?, 4 * load.bytes, 1).results(&inputs, load);
     made.and_then(|made| made.into_iter().next()).ok_or_else(|| "nothing makes messages for it".to_owned())
 }
@@ -163,7 +163,7 @@ fn one(
     let side = |piece: usize| -> Result<Side, String> {
         let load = Load { bytes: message.len(), messages: 1, piece };
         let entrant = Entrant::new(open(spec, compiled)?, 2 * message.len(), 1);
-        Ok(Side::Loaded(entrant, Inputs::new(&[message.clone()]), load))
+        Ok(Side::Loaded(entrant, Inputs::new(std::slice::from_ref(&message)), load))
     };
     let (mut pieces, mut whole) = (side(PIECE)?, side(0)?);
     let results = [pieces.result(), whole.result()];

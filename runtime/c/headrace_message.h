@@ -102,8 +102,8 @@ struct headrace_string {
 struct headrace_bytes;
 struct headrace_message;
 struct headrace_room;
-/* Takes a whole message, or all of it up to the first piece of its input, by one call where that is all there is to it; false: nothing
-   was done. */
+/* Takes a whole message, all of it up to the first piece of its input, or its end by one call where that is all there is to it; false:
+   nothing was done. */
 typedef bool headrace_one_call(struct headrace_message *message, void *network, const struct headrace_bytes *strings,
                                const struct headrace_room *rooms, uint32_t *result);
 
@@ -126,6 +126,7 @@ struct headrace_operation {
     uint32_t key_room;    /* how many bytes it can have there; 0: it is not kept */
     headrace_one_call *whole; /* for those who have operations as tables; null: there is none */
     headrace_one_call *first; /* the same of a first piece */
+    headrace_one_call *end;   /* and of an end without text */
 };
 
 /* What a context holds beside its network. */

@@ -601,13 +601,48 @@ HR_FOLDED void hr_message_offer_all(const struct headrace_operation *op, struct 
     windows->input = op->strings[HEADRACE_INPUT].port;
 }
 
+/* What comes of a message that a network has taken as far as `began` says, with what came out of it in `windows`; of its input there
+   are `n_in`. */
+HR_FOLDED uint32_t hr_message_took(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                   const struct headrace_windows *windows, const uint8_t *in, size_t n_in,
+                                   const struct headrace_room *rooms, uint8_t verified, uint32_t began) {
+    uint32_t result = HEADRACE_OK;
+    hr_message_empty(&rooms[HEADRACE_SECRET_NONCE_OUT]);
+    hr_message_empty(&rooms[HEADRACE_OUTPUT]);
+    hr_message_empty(&rooms[HEADRACE_TAG]);
+    if (hr_message_streams(op)) {
+        *rooms[HEADRACE_OUTPUT].n_bytes =
+            hr_message_made(windows, op->strings[HEADRACE_OUTPUT].port, rooms[HEADRACE_OUTPUT].room);
+    }
+    if (began == HEADRACE_WHOLE_DONE) {
+        result = hr_message_take_whole(op, c, windows, true, rooms, verified, HEADRACE_OK);
+    }
+    if (began == HEADRACE_WHOLE_DONE && (result == HEADRACE_OK || !op->withholds)) {
+        (void)hr_message_ended(op, message, result);
+    } else {
+        /* Windows of its own, and room by room: the lists of most messages are in no memory then. */
+        struct headrace_windows others;
+        hr_message_same_window(op->strings[HEADRACE_SECRET_NONCE_OUT].port, windows, &others);
+        hr_message_same_window(op->strings[HEADRACE_OUTPUT].port, windows, &others);
+        hr_message_same_window(op->strings[HEADRACE_TAG].port, windows, &others);
+        hr_message_same_window(op->verified, windows, &others);
+        if (hr_message_is_there(windows->input)) {
+            others.n_in[windows->input] = windows->n_in[windows->input];
+        }
+        result = headrace_message_end_whole(op, message, c, &others, in, n_in, hr_message_room(op, HEADRACE_SECRET_NONCE_OUT, rooms),
+                                             hr_message_room(op, HEADRACE_OUTPUT, rooms), hr_message_room(op, HEADRACE_TAG, rooms),
+                                             verified, began, result);
+    }
+    return result;
+}
+
 /* A whole message at once, if the network takes it so. */
 HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_take_whole *take,
                                   struct headrace_message *message, void *c, const struct headrace_bytes *strings,
                                   const struct headrace_room *rooms, uint32_t *result) {
     /* Field by field: processors wait where two stores become one load. */
     const uint8_t *const in = strings[HEADRACE_INPUT].bytes;
-    const size_t n_in = strings[HEADRACE_INPUT].n_bytes, room = rooms[HEADRACE_OUTPUT].room;
+    const size_t n_in = strings[HEADRACE_INPUT].n_bytes;
     struct headrace_windows windows;
     struct hr_message_words words;
     uint8_t verified = 0;
@@ -624,32 +659,7 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, headrace_
     if (began == HEADRACE_WHOLE_NOT) {
         return false;
     }
-    hr_message_empty(&rooms[HEADRACE_SECRET_NONCE_OUT]);
-    hr_message_empty(&rooms[HEADRACE_OUTPUT]);
-    hr_message_empty(&rooms[HEADRACE_TAG]);
-    if (hr_message_streams(op)) {
-        *rooms[HEADRACE_OUTPUT].n_bytes = hr_message_made(&windows, op->strings[HEADRACE_OUTPUT].port, room);
-    }
-    *result = HEADRACE_OK;
-    if (began == HEADRACE_WHOLE_DONE) {
-        *result = hr_message_take_whole(op, c, &windows, true, rooms, verified, HEADRACE_OK);
-    }
-    if (began == HEADRACE_WHOLE_DONE && (*result == HEADRACE_OK || !op->withholds)) {
-        (void)hr_message_ended(op, message, *result);
-    } else {
-        /* Windows of its own, and room by room: the lists of most messages are in no memory then. */
-        struct headrace_windows others;
-        hr_message_same_window(op->strings[HEADRACE_SECRET_NONCE_OUT].port, &windows, &others);
-        hr_message_same_window(op->strings[HEADRACE_OUTPUT].port, &windows, &others);
-        hr_message_same_window(op->strings[HEADRACE_TAG].port, &windows, &others);
-        hr_message_same_window(op->verified, &windows, &others);
-        if (hr_message_is_there(windows.input)) {
-            others.n_in[windows.input] = windows.n_in[windows.input];
-        }
-        *result = headrace_message_end_whole(op, message, c, &others, in, n_in, hr_message_room(op, HEADRACE_SECRET_NONCE_OUT, rooms),
-                                             hr_message_room(op, HEADRACE_OUTPUT, rooms), hr_message_room(op, HEADRACE_TAG, rooms),
-                                             verified, began, *result);
-    }
+    *result = hr_message_took(op, message, c, &windows, in, n_in, rooms, verified, began);
     return true;
 }
 
@@ -692,6 +702,22 @@ HR_FOLDED void hr_message_own_room(const struct headrace_operation *op, struct h
     }
 }
 
+/* A chunk of input, and nothing else: every port gets its tokens, since to have nothing is to be told so. */
+HR_FOLDED void hr_message_offer_piece(const struct headrace_operation *op, struct headrace_windows *windows, const uint32_t *size,
+                                      const uint8_t *in, size_t in_bytes) {
+    hr_message_offer(windows, op->rekey, NULL, 0);
+    hr_message_offer(windows, op->decrypt, NULL, 0);
+    hr_message_offer_nothing(op, windows, HEADRACE_KEY);
+    hr_message_offer_nothing(op, windows, HEADRACE_NONCE);
+    hr_message_offer_nothing(op, windows, HEADRACE_IV);
+    hr_message_offer_nothing(op, windows, HEADRACE_SECRET_NONCE);
+    hr_message_offer_nothing(op, windows, HEADRACE_AD);
+    hr_message_offer_nothing(op, windows, HEADRACE_TAG_IN);
+    hr_message_offer(windows, op->strings[HEADRACE_INPUT].size_port, size, 1);
+    hr_message_offer(windows, op->strings[HEADRACE_INPUT].port, in, in_bytes);
+    windows->input = op->strings[HEADRACE_INPUT].port;
+}
+
 /* Whether a piece of a message that is under way comes to a network as it rests between whole blocks, and what comes of it then. */
 HR_FOLDED bool hr_message_piece(const struct headrace_operation *op, headrace_take_whole *take, struct headrace_message *message,
                                 void *c, const uint8_t *in, size_t in_bytes, const struct headrace_room *out, uint32_t *result) {
@@ -703,17 +729,7 @@ HR_FOLDED bool hr_message_piece(const struct headrace_operation *op, headrace_ta
         (streams && (out->room < in_bytes || hr_message_overlap(in, in_bytes, out->bytes, out->room)))) {
         return false;
     }
-    /* Every port gets its tokens and its room: to have nothing is to be told so. */
-    hr_message_offer(&windows, op->rekey, NULL, 0);
-    hr_message_offer(&windows, op->decrypt, NULL, 0);
-    hr_message_offer_nothing(op, &windows, HEADRACE_KEY);
-    hr_message_offer_nothing(op, &windows, HEADRACE_NONCE);
-    hr_message_offer_nothing(op, &windows, HEADRACE_IV);
-    hr_message_offer_nothing(op, &windows, HEADRACE_SECRET_NONCE);
-    hr_message_offer_nothing(op, &windows, HEADRACE_AD);
-    hr_message_offer_nothing(op, &windows, HEADRACE_TAG_IN);
-    hr_message_offer(&windows, op->strings[HEADRACE_INPUT].size_port, &size, 1);
-    hr_message_offer(&windows, op->strings[HEADRACE_INPUT].port, in, in_bytes);
+    hr_message_offer_piece(op, &windows, &size, in, in_bytes);
     hr_message_own_room(op, &windows, HEADRACE_SECRET_NONCE_OUT);
     hr_message_own_room(op, &windows, HEADRACE_TAG);
     hr_message_make_room(&windows, op->verified, NULL, 0);
@@ -722,7 +738,6 @@ HR_FOLDED bool hr_message_piece(const struct headrace_operation *op, headrace_ta
     } else {
         hr_message_own_room(op, &windows, HEADRACE_OUTPUT);
     }
-    windows.input = op->strings[HEADRACE_INPUT].port;
     began = take(c, &windows);
     if (began == HEADRACE_WHOLE_NOT) {
         return false;
@@ -740,6 +755,31 @@ HR_FOLDED bool hr_message_piece(const struct headrace_operation *op, headrace_ta
     if (began != HEADRACE_WHOLE_DONE) {
         *result = headrace_message_update_on(op, message, c, in, in_bytes, windows.n_in[windows.input], *out);
     }
+    return true;
+}
+
+/* The end of a message that is under way and has no more input, if it comes to a network as it rests between whole blocks, and what
+   comes of it then. Not of one that is verified. */
+HR_FOLDED bool hr_message_end(const struct headrace_operation *op, headrace_take_whole *take, struct headrace_message *message,
+                              void *c, const struct headrace_room *rooms, uint32_t *result) {
+    struct headrace_windows windows;
+    const uint32_t size = HR_LAST_CHUNK;
+    uint8_t verified = 0;
+    uint32_t dropped[16], began;
+    if (!hr_message_is_plain(op) || message->state != HR_OPEN || message->holds || hr_message_is_there(op->verified) ||
+        !hr_message_allows(&op->strings[HEADRACE_INPUT], message->input_bytes) || !hr_message_has_room(op, rooms)) {
+        return false;
+    }
+    hr_message_offer_piece(op, &windows, &size, NULL, 0);
+    hr_message_room_string(op, &windows, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], dropped);
+    hr_message_room_string(op, &windows, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], dropped);
+    hr_message_room_string(op, &windows, HEADRACE_TAG, &rooms[HEADRACE_TAG], dropped);
+    began = take(c, &windows);
+    if (began == HEADRACE_WHOLE_NOT) {
+        return false;
+    }
+    message->state = HR_ENDING;
+    *result = hr_message_took(op, message, c, &windows, NULL, 0, rooms, verified, began);
     return true;
 }
 

@@ -372,6 +372,19 @@ static bool take_at_once(struct aead *c, headrace_one_call *call, struct headrac
     return call(&c->running.message, c->running.network, strings, rooms, result);
 }
 
+/* The end of a message whose text is over, by one call where the network has a function for it; false: there is none. */
+static bool end_at_once(struct aead *c, uint8_t *out, size_t room, size_t *made, uint32_t *result) {
+    size_t made_bytes = 0;
+    struct headrace_room rooms[HEADRACE_ROLES];
+    if (c->operation->end == NULL) {
+        return false;
+    }
+    rooms[HEADRACE_SECRET_NONCE_OUT] = (struct headrace_room){NULL, 0, &made_bytes};
+    rooms[HEADRACE_OUTPUT] = (struct headrace_room){out, out == NULL ? 0 : room, made};
+    rooms[HEADRACE_TAG] = (struct headrace_room){c->tag, tag_bytes(c), &made_bytes};
+    return c->operation->end(&c->running.message, c->running.network, NULL, rooms, result);
+}
+
 /* Text that may lie where the other one goes: a short one is put aside, so that it can be taken by one call. */
 static const uint8_t *put_aside(struct aead *c, const uint8_t *in, size_t in_bytes, const uint8_t *out) {
     if (in_bytes == 0 || in_bytes > AEAD_AHEAD_MOST || !hr_message_overlap(in, in_bytes, out, in_bytes) || !has_aside(c)) {
@@ -616,6 +629,9 @@ int headrace_aead_final(void *context, unsigned char *out, size_t *out_bytes, si
     }
     if (!headrace_allows(c->operation, HEADRACE_INPUT, c->running.message.input_bytes)) {
         return fail(c, HEADRACE_INPUT_LENGTH);
+    }
+    if (end_at_once(c, out, room, out_bytes, &result)) {
+        return ended(c, result);
     }
     result = hr_message_put_word(c->operation, c->running.network, c->operation->strings[HEADRACE_INPUT].size_port, HR_LAST_CHUNK);
     return result == HEADRACE_OK ? finish(c, out, room, out_bytes) : fail(c, result);

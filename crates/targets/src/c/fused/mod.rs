@@ -242,7 +242,7 @@ fn print(
     if loops.has_kernels() {
         let _ = write!(definitions, "extern const struct headrace_kernels {prefix}_kernels;\n\n");
     }
-    let PrintedStates { transitions, states, whole, piece, found, size: of_states } = writer.states(&loops);
+    let PrintedStates { transitions, states, whole, piece, ends, found, size: of_states } = writer.states(&loops);
     let (has_whole, has_piece) = (!whole.is_empty(), !piece.is_empty());
     let functions = writer.functions();
     let of_scheduled = scheduled.as_ref().map_or(0, |scheduled| scheduled.size);
@@ -276,6 +276,7 @@ fn print(
         one_shot: OneShot {
             whole: has_whole.then(|| format!("{prefix}_any_whole")),
             piece: has_piece.then(|| format!("{prefix}_any_piece")),
+            ends,
         },
     }
 }

@@ -9,7 +9,7 @@
 //! on.
 //!
 //! Pieces of long messages have the same, in a function of their own: from the state in which whole blocks leave the
-//! network, through its loop, and back.
+//! network, through its loop, and back; and from there to the end of a message that has no more text.
 
 use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
@@ -124,6 +124,55 @@ fn piece_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Optio
     (!rests.is_empty()).then_some((rests, states))
 }
 
+/// What is printed for pieces.
+pub(super) struct Pieces {
+    /// The states that they find and leave.
+    pub rests: BTreeSet<usize>,
+    /// The states that they come through.
+    pub states: BTreeSet<usize>,
+    /// Whether the ends of messages are among that: for each output port, whether something comes out of it then.
+    pub ends: Option<Vec<bool>>,
+}
+
+/// The same with the ends of messages that such states find and that leave one of the states `whole` of whole messages: the plainest
+/// for each, if there is one for each and room for all.
+fn with_ends(
+    automaton: &Automaton,
+    avoided: &[bool],
+    sizes: &[usize],
+    whole: &BTreeSet<usize>,
+    (rests, states): (BTreeSet<usize>, BTreeSet<usize>),
+) -> Pieces {
+    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    let end = |&rest: &usize| {
+        let ends = automaton.parts.iter().filter(fits);
+        let ends = ends.filter(|part| part.is_piece && part.from == rest && whole.contains(&part.to));
+        ends.min_by_key(|part| part.states.len()).map(|part| &part.states)
+    };
+    let Some(ends) = rests.iter().map(end).collect::<Option<Vec<_>>>() else {
+        return Pieces { rests, states, ends: None };
+    };
+    let ends: BTreeSet<usize> = ends.into_iter().flatten().copied().collect();
+    let both: BTreeSet<usize> = ends.union(&states).copied().collect();
+    if both.len() > MOST_STATES || size_of(both.iter().copied(), sizes) > MOST_PIECE {
+        return Pieces { rests, states, ends: None };
+    }
+    let mut comes_out: Vec<bool> = Vec::new();
+    let mut produced = |port: usize, tokens: u64| {
+        comes_out.resize(comes_out.len().max(port + 1), false);
+        comes_out[port] |= tokens > 0;
+    };
+    for state in ends.iter().map(|&at| &automaton.states[at]) {
+        state.step.transitions(&mut |transition, _| {
+            transition.produces.iter().enumerate().for_each(|(port, &tokens)| produced(port, tokens));
+        });
+        for counted in &state.loops {
+            counted.body.produces.iter().enumerate().for_each(|(port, &(tokens, _))| produced(port, tokens));
+        }
+    }
+    Pieces { rests, states: both, ends: Some(comes_out) }
+}
+
 /// The size of states.
 fn size_of(states: impl Iterator<Item = usize>, sizes: &[usize]) -> usize {
     states.map(|at| sizes.get(at).copied().unwrap_or(0)).sum()
@@ -161,16 +210,32 @@ impl Writer<'_> {
     /// The states where whole messages begin and all that they come through, if those are printed.
     pub(super) fn whole_trip(&self, stops: &Stops, back: Back) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
         let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
-        let sizes: Vec<usize> = (0..self.automaton.states.len()).map(|at| self.whole_size(at, back)).collect();
         // What may be stopped by an error says where.
-        round_trip(self.automaton, &stops.traps, &sizes).filter(|_| few)
+        round_trip(self.automaton, &stops.traps, &self.whole_sizes(back)).filter(|_| few)
     }
 
     /// The states where pieces of whole blocks begin and all that they come through, if those are printed.
     pub(super) fn piece_trip(&self, stops: &Stops, back: Back) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
         let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
-        let sizes: Vec<usize> = (0..self.automaton.states.len()).map(|at| self.whole_size(at, back)).collect();
-        piece_trip(self.automaton, &stops.traps, &sizes).filter(|_| few)
+        piece_trip(self.automaton, &stops.traps, &self.whole_sizes(back)).filter(|_| few)
+    }
+
+    /// The same with the ends of messages behind them, which leave what the trip of whole messages finds.
+    pub(super) fn with_ends(
+        &self,
+        stops: &Stops,
+        back: Back,
+        whole: Option<&(BTreeSet<usize>, BTreeSet<usize>)>,
+        pieces: (BTreeSet<usize>, BTreeSet<usize>),
+    ) -> Pieces {
+        match whole {
+            Some((rests, _)) => with_ends(self.automaton, &stops.traps, &self.whole_sizes(back), rests, pieces),
+            None => Pieces { rests: pieces.0, states: pieces.1, ends: None },
+        }
+    }
+
+    fn whole_sizes(&self, back: Back) -> Vec<usize> {
+        (0..self.automaton.states.len()).map(|at| self.whole_size(at, back)).collect()
     }
 
     /// The size of a state where whole messages come through it.
@@ -307,7 +372,10 @@ impl Writer<'_> {
                 ),
                 "whole",
             ),
-            Trip::Piece => (format!("A piece of whole blocks for a network that rests in state {listed}."), "piece"),
+            Trip::Piece => (
+                format!("A piece of whole blocks, or the end behind such, for a network that rests in state {listed}."),
+                "piece",
+            ),
         };
         format!(
             "/* {about} */
@@ -335,6 +403,7 @@ end:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headrace_transform::control::Step;
 
     /// Long trips of many messages come before short ones of few, and what has no room is left out.
     #[test]
@@ -405,5 +474,34 @@ mod tests {
         assert_eq!(piece_trip(&automaton, &[], &[]), Some((BTreeSet::from([1]), BTreeSet::from([1, 2]))));
         assert_eq!(piece_trip(&automaton, &[], &[MOST_PIECE; 5]), None);
         assert_eq!(round_trip(&automaton, &[], &[]).map(|(rests, _)| rests), Some(BTreeSet::from([0])));
+    }
+
+    /// What takes pieces takes the end behind them, too, where each state that they rest in has one that leads to where messages begin.
+    #[test]
+    fn ends_stand_beside_pieces_where_every_rest_has_one() {
+        let part = |states: &[usize]| Part {
+            from: states[0],
+            to: states[states.len() - 1],
+            states: states.iter().copied().collect(),
+            is_piece: true,
+        };
+        let mut automaton = super::super::superblock::tests::with_loops(vec![part(&[1, 0, 3]), part(&[1, 2, 0, 3])]);
+        let Step::Wait(awaited) = &mut automaton.states[0].step else { panic!("no wait") };
+        let Step::Go { transition, .. } = &mut awaited[1].step else { panic!("no way on") };
+        transition.produces = vec![0, 16];
+        let pieces = (BTreeSet::from([1]), BTreeSet::from([1, 2]));
+        let with = |whole: &[usize], sizes: &[usize], pieces: &(BTreeSet<usize>, BTreeSet<usize>)| {
+            with_ends(&automaton, &[], sizes, &whole.iter().copied().collect(), pieces.clone())
+        };
+        let found = with(&[3], &[], &pieces);
+        assert_eq!((found.rests, found.states), (BTreeSet::from([1]), BTreeSet::from([0, 1, 2, 3])));
+        assert_eq!(found.ends, Some(vec![false, true]));
+        // The end leaves another state, there is no room for it, one of two states has none.
+        let others = (BTreeSet::from([1, 4]), BTreeSet::from([1, 2, 4]));
+        for (whole, sizes, pieces) in [(0, &[][..], &pieces), (3, &[MOST_PIECE; 5][..], &pieces), (3, &[][..], &others)]
+        {
+            let found = with(&[whole], sizes, pieces);
+            assert_eq!((found.ends, &found.states), (None, &pieces.1));
+        }
     }
 }

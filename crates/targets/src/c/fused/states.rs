@@ -4,7 +4,7 @@
 use super::Writer;
 use super::lists_in_registers::RepeatedFunctions;
 use super::loops::Loops;
-use super::one_shot::Trip;
+use super::one_shot::{Pieces, Trip};
 use super::outlined_transitions::{CALL, KernelFunctions, is_long};
 use super::state_form::StateForm;
 use super::suspension_points::Stops;
@@ -71,6 +71,8 @@ pub(super) struct PrintedStates {
     pub whole: String,
     /// That for pieces of whole blocks, which comes last.
     pub piece: String,
+    /// See [`Pieces::ends`].
+    pub ends: Option<Vec<bool>>,
     /// What they use that stands above loops.
     pub found: BTreeSet<Support>,
     /// The size of all of it, in operands.
@@ -91,6 +93,7 @@ impl Writer<'_> {
         let back = Back { repeated: &repeated, copies: &copies };
         let trip = self.whole_trip(&places, back);
         let pieces = self.piece_trip(&places, back);
+        let pieces = pieces.map(|pieces| self.with_ends(&places, back, trip.as_ref(), pieces));
         let hot = self.often(trip.as_ref().map(|(_, states)| states));
         // What a message comes through that is begun under another key or given in pieces is worth less code than the rest.
         let core = trip.as_ref().map(|(_, states)| self.core(states));
@@ -98,7 +101,7 @@ impl Writer<'_> {
         if let Some((_, states)) = &trip {
             places.after_whole(self.automaton, states);
         }
-        if let Some((_, states)) = &pieces {
+        if let Some(Pieces { states, .. }) = &pieces {
             places.after_whole(self.automaton, states);
         }
         let mut blocks = Vec::with_capacity(self.automaton.states.len());
@@ -143,12 +146,14 @@ impl Writer<'_> {
         let mut of_trip = |of, trip: Option<_>| {
             trip.map_or_else(String::new, |trip| writer.whole_states(of, trip, back, &mut functions, &mut repeating))
         };
+        let ends = pieces.as_ref().and_then(|pieces| pieces.ends.clone());
+        let pieces = pieces.map(|pieces| (pieces.rests, pieces.states));
         let (whole, piece) = (of_trip(Trip::Message, trip), of_trip(Trip::Piece, pieces));
         let transitions = functions.text + &repeating.text;
         // What several states do stands once.
         let merged: usize = merged.into_iter().map(|state| sizes[state]).sum();
         let size = functions.size - merged + repeating.size;
-        PrintedStates { transitions, states: text, whole, piece, found: functions.found, size }
+        PrintedStates { transitions, states: text, whole, piece, ends, found: functions.found, size }
     }
 
     pub(super) fn step(

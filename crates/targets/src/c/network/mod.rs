@@ -61,11 +61,13 @@ pub(crate) struct OneShot {
     pub whole: Option<String>,
     /// That for pieces of whole blocks.
     pub piece: Option<String>,
+    /// Whether that takes the ends of messages behind such, too: for each output port, whether something comes out of it then.
+    pub ends: Option<Vec<bool>>,
 }
 
 impl OneShot {
     /// None.
-    pub(crate) const NONE: Self = Self { whole: None, piece: None };
+    pub(crate) const NONE: Self = Self { whole: None, piece: None, ends: None };
 }
 
 /// The fields of a context that hold the state of a network.

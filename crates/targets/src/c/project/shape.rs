@@ -388,7 +388,7 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetw
     if part == Part::All && functions(spec).contains(&Function::Many) {
         let _ = writeln!(text, "#define {}_streams NULL", network_prefix(spec));
     }
-    let stored = Stored { storage: "static ", key_room: key_room(spec, called.leaves), has_calls: false };
+    let stored = Stored { storage: "static ", key_room: key_room(spec, called.leaves), calls: &[] };
     table(&mut text, &op, spec, network, stored);
     let wanted = |function: &Function| match part {
         Part::All => true,
@@ -396,7 +396,7 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetw
         Part::OfMany => *function == Function::Many,
     };
     for function in functions(spec).into_iter().filter(wanted) {
-        body(&mut text, &op, spec, function, called.one_shot);
+        body(&mut text, &op, (spec, network), function, called.one_shot);
     }
     if part == Part::OfMany {
         return text;
@@ -412,24 +412,38 @@ pub(crate) fn source(spec: &OperationSpec, network: &Network, called: CalledNetw
 }
 
 /// The table of an operation alone, for those who handle many by the functions of `headrace_message.h`. What takes whole messages
-/// that authenticate, and their first pieces, stands behind it.
+/// that authenticate, their first pieces and their ends stands behind it.
 pub(crate) fn described(spec: &OperationSpec, network: &Network, called: CalledNetwork) -> String {
     let op = operation_prefix(spec);
-    let take = called.one_shot.whole.as_deref().filter(|_| spec.input(Role::Ad).is_some());
+    let mut calls: Vec<(&str, String)> = Vec::new();
+    if let Some(take) = called.one_shot.whole.as_deref().filter(|_| spec.input(Role::Ad).is_some()) {
+        calls.push((
+            "whole",
+            format!("hr_message_whole(&{op}_operation, {take}, message, network, strings, rooms, result)"),
+        ));
+        let output = "&rooms[HEADRACE_OUTPUT]";
+        calls.push((
+            "first",
+            format!("hr_message_first(&{op}_operation, {take}, message, network, strings, {output}, result)"),
+        ));
+    }
+    if let Some(take) = end_at_once(spec, network, called.one_shot).filter(|_| spec.input(Role::Ad).is_some()) {
+        calls.push(("end", format!("hr_message_end(&{op}_operation, {take}, message, network, rooms, result)")));
+    }
     let mut text =
         format!("\n#include \"headrace_whole.h\"\n\nextern const struct headrace_operation {op}_operation;\n");
-    if take.is_some() {
-        let _ = write!(text, "\nstatic headrace_one_call {op}_whole, {op}_first;\n");
+    for (call, _) in &calls {
+        let _ = write!(text, "\nstatic headrace_one_call {op}_{call};\n");
     }
     // Providers hold keys themselves.
-    table(&mut text, &op, spec, network, Stored { storage: "", key_room: 0, has_calls: take.is_some() });
-    for (call, rooms) in [("whole", "rooms"), ("first", "&rooms[HEADRACE_OUTPUT]")] {
-        let Some(take) = take else { break };
+    let listed: Vec<&str> = calls.iter().map(|(call, _)| *call).collect();
+    table(&mut text, &op, spec, network, Stored { storage: "", key_room: 0, calls: &listed });
+    for (call, work) in &calls {
+        let unused = if *call == "end" { "    (void)strings;\n" } else { "" };
         let _ = write!(
             text,
             "\nstatic bool {op}_{call}(struct headrace_message *message, void *network, const struct headrace_bytes *strings,\n    \
-             const struct headrace_room *rooms, uint32_t *result) {{\n    \
-             return hr_message_{call}(&{op}_operation, {take}, message, network, strings, {rooms}, result);\n}}\n"
+             const struct headrace_room *rooms, uint32_t *result) {{\n{unused}    return {work};\n}}\n"
         );
     }
     text
@@ -444,13 +458,13 @@ pub(crate) fn constant(role: &str) -> String {
 struct Stored<'a> {
     storage: &'a str,
     key_room: u64,
-    /// Whether there are functions that take whole messages and first pieces.
-    has_calls: bool,
+    /// What functions there are that take much of a message at once, by their fields.
+    calls: &'a [&'a str],
 }
 
 /// The table that says which ports an operation has.
 fn table(text: &mut String, op: &str, spec: &OperationSpec, network: &Network, stored: Stored) {
-    let Stored { storage, key_room, has_calls } = stored;
+    let Stored { storage, key_room, calls } = stored;
     let operation = Operation::of(spec, network);
     let number = |port: Option<usize>| port.map_or("HEADRACE_NO_PORT".into(), |port| port.to_string());
     let mut strings = String::new();
@@ -494,7 +508,7 @@ fn table(text: &mut String, op: &str, spec: &OperationSpec, network: &Network, s
             0 => "0".to_owned(),
             _ => format!("offsetof(struct {op}_context, key) - offsetof(struct {op}_context, message)"),
         },
-        if has_calls { format!(",\n    .whole = {op}_whole,\n    .first = {op}_first") } else { String::new() }
+        calls.iter().map(|call| format!(",\n    .{call} = {op}_{call}")).collect::<String>()
     );
 }
 
@@ -503,8 +517,24 @@ fn range(Lengths { min, max, multiple }: &Lengths) -> String {
     format!("{{{min}, {max}, {multiple}}}")
 }
 
+/// The function that takes the end of a message given in pieces, where it is one that gives nothing but its code or digest.
+fn end_at_once<'s>(spec: &OperationSpec, network: &Network, one_shot: &'s OneShot) -> Option<&'s str> {
+    let comes_out = one_shot.ends.as_ref().filter(|_| !spec.verifies)?;
+    let operation = Operation::of(spec, network);
+    let output = STRINGS.iter().zip(&operation.strings).find(|(string, _)| string.1 == "OUTPUT");
+    let port = output.and_then(|(_, string)| string.as_ref()).map(|string| string.port).filter(|_| streams(spec));
+    let is_quiet = port.is_none_or(|port| !comes_out.get(port).copied().unwrap_or(false));
+    one_shot.piece.as_deref().filter(|_| is_quiet)
+}
+
 /// A function: its strings by role, and the call of the one that does the work.
-fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, one_shot: &OneShot) {
+fn body(
+    text: &mut String,
+    op: &str,
+    (spec, network): (&OperationSpec, &Network),
+    function: Function,
+    one_shot: &OneShot,
+) {
     let listed = parameters(spec, function);
     let table = format!("&{op}_operation");
     let rest = "&context->message, &context->network";
@@ -533,6 +563,16 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, o
         let rooms = array("room", "rooms", &rooms);
         format!("{strings}{rooms}    return {function}({context}, {helpers}strings, rooms);\n")
     };
+    // What is done elsewhere, as a function of its own, and the call of that.
+    let apart = |text: &mut String, name: &str, work: &str| {
+        let others = format!("{op}_{name}_others");
+        let _ = write!(text, "\nHR_ELSEWHERE {} {{\n{work}}}\n", prototype_as(spec, function, op, &others));
+        let given = listed.iter().map(|Parameter { name, port, .. }| match port.role.is_output() {
+            true => format!(", {name}, {name}_room, {name}_bytes"),
+            false => format!(", {name}, {name}_bytes"),
+        });
+        format!("{others}(context{})", given.collect::<String>())
+    };
     let work = match function {
         Function::Key => format!("    return headrace_message_key({context}, key, key_bytes);\n"),
         Function::Blocks => format!("    return headrace_message_blocks({context}, in, out, n_blocks);\n"),
@@ -550,19 +590,22 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function, o
         Function::Generate => format!(
             "{strings}    const struct headrace_room to = {{{room}}};\n    return headrace_message_words({context}, strings, n_words, to);\n"
         ),
-        Function::Final => whole("headrace_message_final", ""),
+        Function::Final => {
+            let others = whole("headrace_message_final", "");
+            match end_at_once(spec, network, one_shot) {
+                None => others,
+                Some(take) => format!(
+                    "{}    uint32_t result;\n    if (hr_message_end({table}, {take}, {rest}, rooms, &result)) {{\n        return result;\n    }}\n    return {};\n",
+                    array("room", "rooms", &rooms),
+                    apart(text, "final", &others)
+                ),
+            }
+        }
         Function::Message => {
-            let others = prototype_as(spec, function, op, &format!("{op}_message_others"));
             // One function for all operations: what is unusual is worth less code than what is usual.
-            let other = whole("headrace_message_helped", "NULL, ");
-            let _ = write!(text, "\nHR_ELSEWHERE {others} {{\n{other}}}\n");
-            let given = listed.iter().map(|Parameter { name, port, .. }| match port.role.is_output() {
-                true => format!(", {name}, {name}_room, {name}_bytes"),
-                false => format!(", {name}, {name}_bytes"),
-            });
-            let given: String = given.collect();
+            let others = apart(text, "message", &whole("headrace_message_helped", "NULL, "));
             format!(
-                "{strings}{}    uint32_t result;\n    if (hr_message_whole({table}, {take}, {rest}, strings, rooms, &result)) {{\n        return result;\n    }}\n    return {op}_message_others(context{given});\n",
+                "{strings}{}    uint32_t result;\n    if (hr_message_whole({table}, {take}, {rest}, strings, rooms, &result)) {{\n        return result;\n    }}\n    return {others};\n",
                 array("room", "rooms", &rooms)
             )
         }

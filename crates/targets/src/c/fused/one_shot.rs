@@ -173,6 +173,23 @@ fn with_ends(
     Pieces { rests, states: both, ends: Some(comes_out) }
 }
 
+/// The same with what other pieces come through that leave the states which they find, longer ones for example: as many as there is room
+/// for, and first where fewest states are added.
+fn with_others(automaton: &Automaton, avoided: &[bool], sizes: &[usize], mut pieces: Pieces) -> Pieces {
+    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    let others = automaton.parts.iter().filter(fits);
+    let others = others.filter(|part| part.is_piece && part.from == part.to && pieces.rests.contains(&part.from));
+    let mut others: BTreeSet<&BTreeSet<usize>> = others.map(|part| &part.states).collect();
+    while let Some(&other) = others.iter().min_by_key(|other| other.difference(&pieces.states).count()) {
+        others.remove(other);
+        let both: BTreeSet<usize> = other.union(&pieces.states).copied().collect();
+        if both.len() <= MOST_STATES && size_of(both.iter().copied(), sizes) <= MOST_PIECE {
+            pieces.states = both;
+        }
+    }
+    pieces
+}
+
 /// The size of states.
 fn size_of(states: impl Iterator<Item = usize>, sizes: &[usize]) -> usize {
     states.map(|at| sizes.get(at).copied().unwrap_or(0)).sum()
@@ -220,7 +237,7 @@ impl Writer<'_> {
         piece_trip(self.automaton, &stops.traps, &self.whole_sizes(back)).filter(|_| few)
     }
 
-    /// The same with the ends of messages behind them, which leave what the trip of whole messages finds.
+    /// The same with the ends of messages behind them, which leave what the trip of whole messages finds, and with other pieces.
     pub(super) fn with_ends(
         &self,
         stops: &Stops,
@@ -228,10 +245,12 @@ impl Writer<'_> {
         whole: Option<&(BTreeSet<usize>, BTreeSet<usize>)>,
         pieces: (BTreeSet<usize>, BTreeSet<usize>),
     ) -> Pieces {
-        match whole {
-            Some((rests, _)) => with_ends(self.automaton, &stops.traps, &self.whole_sizes(back), rests, pieces),
+        let sizes = self.whole_sizes(back);
+        let pieces = match whole {
+            Some((rests, _)) => with_ends(self.automaton, &stops.traps, &sizes, rests, pieces),
             None => Pieces { rests: pieces.0, states: pieces.1, ends: None },
-        }
+        };
+        with_others(self.automaton, &stops.traps, &sizes, pieces)
     }
 
     fn whole_sizes(&self, back: Back) -> Vec<usize> {

@@ -52,11 +52,16 @@ pub(super) enum Trip {
     Piece,
 }
 
+/// Whether a part comes through none of the states that are to be avoided.
+fn passes(part: &Part, avoided: &[bool]) -> bool {
+    part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided))
+}
+
 /// The states that most messages find and leave, and states that such messages come through: those of the plainest with a
 /// loop first, which is what a message of a few whole blocks is, then those of most messages, and all of each; none that
 /// `avoided` names, and no more than [`MOST_WHOLE`] of what `sizes` says of each.
 fn round_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
-    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    let fits = |part: &&Part| passes(part, avoided);
     let all: Vec<&Part> =
         automaton.parts.iter().filter(|part| part.states.len() > 1 && !part.is_piece).filter(fits).collect();
     let mut found: BTreeMap<usize, usize> = BTreeMap::new();
@@ -103,7 +108,7 @@ fn round_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Optio
 /// States that pieces of whole blocks find and leave, and those that they come through: the plainest for each such state, as many as
 /// there is room for, and first where most are.
 fn piece_trip(automaton: &Automaton, avoided: &[bool], sizes: &[usize]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
-    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    let fits = |part: &&Part| passes(part, avoided);
     let mut by_rest: BTreeMap<usize, Vec<&Part>> = BTreeMap::new();
     for part in automaton.parts.iter().filter(fits).filter(|part| part.is_piece && part.from == part.to) {
         by_rest.entry(part.from).or_default().push(part);
@@ -143,7 +148,7 @@ fn with_ends(
     whole: &BTreeSet<usize>,
     (rests, states): (BTreeSet<usize>, BTreeSet<usize>),
 ) -> Pieces {
-    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    let fits = |part: &&Part| passes(part, avoided);
     let end = |&rest: &usize| {
         let ends = automaton.parts.iter().filter(fits);
         let ends = ends.filter(|part| part.is_piece && part.from == rest && whole.contains(&part.to));
@@ -176,7 +181,7 @@ fn with_ends(
 /// The same with what other pieces come through that leave the states which they find, longer ones for example: as many as there is room
 /// for, and first where fewest states are added.
 fn with_others(automaton: &Automaton, avoided: &[bool], sizes: &[usize], mut pieces: Pieces) -> Pieces {
-    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    let fits = |part: &&Part| passes(part, avoided);
     let others = automaton.parts.iter().filter(fits);
     let others = others.filter(|part| part.is_piece && part.from == part.to && pieces.rests.contains(&part.from));
     let mut others: BTreeSet<&BTreeSet<usize>> = others.map(|part| &part.states).collect();

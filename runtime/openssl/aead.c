@@ -439,7 +439,7 @@ static int take_all(struct aead *c, uint8_t *out, size_t *out_bytes, size_t room
     return good ? fail(c, HEADRACE_STUCK) : 0;
 }
 
-/* Takes a text as if it were whole, by one call: most short ones are. It is kept for the case that there comes more, which `step_back`
+/* Speculation: takes a text as if it were whole, by one call, as most short ones are. It is kept for the case that there comes more, which `step_back`
    is for; a program whose last message came in pieces is not trusted. Only of ciphers that give as many bytes as they get: what they
    gave stays right then. */
 static bool take_ahead(struct aead *c, struct headrace_room out, const uint8_t *in, size_t in_bytes, uint32_t *result) {
@@ -456,7 +456,7 @@ static bool take_ahead(struct aead *c, struct headrace_room out, const uint8_t *
     return true;
 }
 
-/* There comes more text than the network has ended its message with: what there was of it goes in once more. */
+/* Replay: there comes more text than the network has ended its message with, and what there was of it goes in once more. */
 static int step_back(struct aead *c) {
     struct headrace_running *const running = &c->running;
     const struct headrace_operation *const op = c->operation;

@@ -9,9 +9,10 @@ static int write_tag(struct aead *c, OSSL_PARAM *tag) {
     const bool of_any_length = c->protocol == PROTOCOL_GCM || c->protocol == PROTOCOL_USUAL;
     const size_t bytes = tag->data == NULL ? c->tag_bytes : tag->data_size;
     /* What there may be of a message that is ahead is the tag of another one, with the same nonce. */
-    if (c->decrypts || !c->is_tag_made || c->stage == AHEAD || bytes == 0 || bytes > AEAD_TAG_MOST || (!of_any_length && bytes != c->tag_bytes) ||
+    const bool has_none = c->decrypts || !c->is_tag_made || c->stage == AHEAD;
+    if (has_none || bytes == 0 || bytes > AEAD_TAG_MOST || (!of_any_length && bytes != c->tag_bytes) ||
         !headrace_write_bytes(tag, c->tag, bytes)) {
-        return raise_here(c, c->decrypts || !c->is_tag_made || c->stage == AHEAD ? HEADRACE_REASON_NO_TAG : HEADRACE_REASON_TAG_BYTES);
+        return raise_here(c, has_none ? HEADRACE_REASON_NO_TAG : HEADRACE_REASON_TAG_BYTES);
     }
     if (c->protocol == PROTOCOL_CCM) {
         /* It is fetched once. */

@@ -27,12 +27,7 @@ static inline const OSSL_PARAM *headrace_given(const OSSL_PARAM params[], const 
 }
 
 static inline OSSL_PARAM *headrace_find(OSSL_PARAM params[], const char *name) {
-    for (; params != NULL && params->key != NULL; params++) {
-        if (headrace_is_named(params, name)) {
-            return params;
-        }
-    }
-    return NULL;
+    return (OSSL_PARAM *)headrace_given(params, name);
 }
 
 /* Numbers that are not negative; false for what is none. */

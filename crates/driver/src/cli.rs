@@ -714,8 +714,8 @@ pub struct BenchArgs {
     /// targets beside what their users have (`targets`), `threads`, `compile`, `networks`, `interpreter`, `check`,
     /// instructions on embedded processors and what microcontrollers need (`embedded`; only the latter: `footprints`), whole
     /// processes on files beside `openssl` (`command`), connections with the provider (`tls`), messages through EVP with it
-    /// (`evp`), messages in pieces beside whole ones (`updates`), simulated arrays of small processors and stream processors beside what was published of such (`array`,
-    /// `stream`); everything but these two when absent
+    /// (`evp`), messages in pieces beside whole ones (`updates`), simulated arrays of small processors and stream
+    /// processors beside what was published of such (`array`, `stream`); everything but these two when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them

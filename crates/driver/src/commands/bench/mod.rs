@@ -144,7 +144,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     for (name, measure) in subjects {
         context.terminal.status(&format!("measuring {name}"));
         let measured = match name {
-            UPDATES => {
+            UPDATES if arguments.json.is_some() => {
                 let earlier = std::mem::take(&mut earlier);
                 updates::go_on(context, arguments, earlier, &mut |measured| keep(&results, measured))?
             }

@@ -131,14 +131,14 @@ impl Generated {
     }
 
     /// Compiles and loads it. Needs nothing of the command: several may be compiled at a time.
-    pub fn compile(self) -> Result<Compiled, String> {
+    pub fn compile(&self) -> Result<Compiled, String> {
         let folder = workshop()?;
         let object = folder.path().join("ours.so");
         compile_files(&self.files, &self.shim, folder.path(), &object, &self.build)?;
         Ok(Compiled {
             object: Object::load(&object)?,
             path: object,
-            variant: self.variant,
+            variant: self.variant.clone(),
             constant_time: self.constant_time,
             engine: self.build.name(),
             _folder: folder,

@@ -324,7 +324,7 @@ impl Referee<'_> {
         }
         let compiled: Vec<_> = thread::scope(|scope| {
             let running: Vec<_> =
-                generated.into_iter().map(|(key, project)| (key, scope.spawn(|| project.compile()))).collect();
+                generated.into_iter().map(|(key, project)| (key, scope.spawn(move || project.compile()))).collect();
             running.into_iter().map(|(key, thread)| (key, thread.join())).collect()
         });
         for (key, made) in compiled {

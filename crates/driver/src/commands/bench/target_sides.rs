@@ -146,7 +146,7 @@ pub fn c_sides(context: &mut Context, work: &Work, compilers: &[String], fused: 
     }
     let compiled: Vec<_> = std::thread::scope(|scope| {
         let running: Vec<_> =
-            projects.into_iter().map(|(who, project)| (who, scope.spawn(|| project.compile()))).collect();
+            projects.into_iter().map(|(who, project)| (who, scope.spawn(move || project.compile()))).collect();
         running.into_iter().map(|(who, thread)| (who, thread.join())).collect()
     });
     let mut entries = Vec::new();

@@ -4,10 +4,11 @@
 //! one message in pieces of a kibibyte and whole by turns, under a key that it has; both must give the same.
 
 use super::Measured;
-use super::ours::{self, Build, Compiled, Generated};
+use super::ours::{self, Build, Compiled};
 use super::processes::{Job, Turns};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
+use crate::commands::synth::steps::in_parallel;
 use crate::failure::Outcome;
 use headrace::Error;
 use headrace::engines::c_compiler;
@@ -70,7 +71,8 @@ pub fn go_on(
             generated.push(ours::generate(context, spec, variant, &build)?);
         }
         context.terminal.status(&format!("compiling {} operations", some.len()));
-        for (spec, compiled) in some.iter().zip(compile(generated)) {
+        let compiled = in_parallel(&generated, COMPILERS, |one| Ok(one.compile()), || {})?;
+        for (spec, compiled) in some.iter().zip(compiled) {
             context.terminal.status(&format!("measuring {}", spec.full_name()));
             let inverse = spec.inverse.as_deref().filter(|_| !spec.alphabet.is_empty());
             let inverse = match inverse.and_then(|name| library.operation(&spec.set, name)) {
@@ -87,22 +89,6 @@ pub fn go_on(
         keep(&measured)?;
     }
     Ok(measured)
-}
-
-/// Compiles all, some at a time.
-fn compile(generated: Vec<Generated>) -> Vec<Result<Compiled, String>> {
-    let mut compiled = Vec::new();
-    let mut left = generated.into_iter().peekable();
-    while left.peek().is_some() {
-        let some: Vec<Generated> = left.by_ref().take(COMPILERS).collect();
-        std::thread::scope(|scope| {
-            let running: Vec<_> = some.into_iter().map(|one| scope.spawn(|| one.compile())).collect();
-            let joined =
-                running.into_iter().map(|one| one.join().unwrap_or_else(|_| Err("it was not compiled".into())));
-            compiled.extend(joined);
-        });
-    }
-    compiled
 }
 
 fn job(spec: &OperationSpec, variant: &str, engine: &str) -> Job {

@@ -12,7 +12,7 @@
 mod flow;
 mod simulation;
 mod sources;
-mod steps;
+pub(super) mod steps;
 mod tools;
 
 use super::Context;

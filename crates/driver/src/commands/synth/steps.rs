@@ -128,7 +128,7 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 /// # Errors
 ///
 /// What the first of them says that failed.
-pub(super) fn in_parallel<T: Sync, R: Send>(
+pub(in super::super) fn in_parallel<T: Sync, R: Send>(
     things: &[T],
     jobs: usize,
     of: impl Fn(&T) -> Result<R, String> + Sync,

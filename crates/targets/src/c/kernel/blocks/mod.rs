@@ -634,7 +634,7 @@ impl<'a> Printer<'a> {
         Ok(if onward.is_output { format!("HR_ONLY512(first_, {register})") } else { register })
     }
 
-    /// Of a counter that only comes as its bytes in another order, where it goes on beside other statements: the register of these and
+    /// Strength reduction of counters with swapped bytes. Of a counter that only comes as its bytes in another order, where it goes on beside other statements: the register of these and
     /// the place of its lowest byte. A group that does not carry out of that byte adds to it alone.
     fn low_byte(&self, counter: usize, group: usize) -> Option<(usize, usize)> {
         let plan = self.plan;
@@ -685,7 +685,7 @@ impl<'a> Printer<'a> {
         }
         text.push_str("      } else {\n");
         on(text);
-        for (turn, register) in registers.iter().enumerate().skip(1) {
+        for (turn, register) in (1..).zip(&registers[1..]) {
             let _ = writeln!(text, "        {register} = HR_SHUFFLE{bits}(count{n}_{turn}, {order});");
         }
         text.push_str("      }\n");

@@ -28,7 +28,7 @@ fn loops(set: &str, name: &str) -> Vec<(String, Vec<Loop>)> {
         let mut session = Session::new();
         let top = Top::Expression(variant.network.to_string());
         let network = elaborate(&mut session, &Folders(vec![root.clone()]), &top, &[]).expect("it elaborates");
-        let samples = samples::plain_streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
+        let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
         let automaton = match automaton_of(&network, &samples, &Limits::default()) {
             Ok(automaton) => automaton,
             Err(why) => {

@@ -266,6 +266,23 @@ pub struct Part {
     pub is_piece: bool,
 }
 
+/// How messages of a sample come, the most usual way first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Come {
+    /// Each at once.
+    #[default]
+    AtOnce,
+    /// In pieces, each of which comes when nothing can be done with those before.
+    InPieces,
+    /// In chunks that are all there from the beginning.
+    InChunks,
+}
+
+impl Come {
+    /// All of them, in their order.
+    pub const ALL: [Come; 3] = [Come::AtOnce, Come::InPieces, Come::InChunks];
+}
+
 /// What a sample came through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
@@ -273,8 +290,8 @@ pub struct Path {
     pub n_parts: usize,
     /// Whether these are all parts of it, not only the first ones.
     pub is_whole: bool,
-    /// Whether messages of it come in chunks or pieces, not each at once as most do.
-    pub is_cut: bool,
+    /// How messages of it come.
+    pub come: Come,
     /// Positions in [`Automaton::states`].
     pub states: BTreeSet<usize>,
 }

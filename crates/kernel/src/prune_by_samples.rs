@@ -4,10 +4,11 @@
 //! each byte that waits. A message is only fast if all states that it comes through are there, so what is kept are
 //! whole paths of samples: those first that need the fewest more states for each of their messages. Where there is room
 //! left that no whole sample fits in, the first messages of samples come next. Samples whose messages come at once go
-//! before those of messages that are cut, however many states they need: nobody expects an ordinary message to be slow.
+//! before those of messages in pieces, and these before those in chunks that are all there, however many states they need:
+//! nobody expects an ordinary message to be slow.
 //! The other states are left to the run-time scheduler, which goes on from any state.
 
-use crate::automaton::{Automaton, LastIteration, Path, Step};
+use crate::automaton::{Automaton, Come, LastIteration, Path, Step};
 use crate::different::Different;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -57,8 +58,8 @@ impl Automaton {
         let mut kept: BTreeSet<usize> = BTreeSet::new();
         let mut effects = 0;
         let mut met = Different::of(self);
-        for (cut, whole) in [(false, true), (false, false), (true, true), (true, false)] {
-            let is_of = |path: &&Path| path.n_parts > 0 && path.is_cut == cut && path.is_whole == whole;
+        for (come, whole) in Come::ALL.into_iter().flat_map(|come| [(come, true), (come, false)]) {
+            let is_of = |path: &&Path| path.n_parts > 0 && path.come == come && path.is_whole == whole;
             let parts = self.paths.iter().filter(is_of);
             // With how many more states each needs.
             let mut open: Vec<(&Path, usize)> = parts.map(|path| (path, 0)).collect();
@@ -144,7 +145,7 @@ mod tests {
         let path = |n_parts, states: &[usize]| Path {
             n_parts,
             is_whole: true,
-            is_cut: true,
+            come: Come::InChunks,
             states: states.iter().copied().collect(),
         };
         let first = Path { is_whole: false, ..path(1, &[0, 2]) };
@@ -162,7 +163,7 @@ mod tests {
             |kept: &Automaton| -> Vec<String> { kept.states.iter().map(|state| state.description.clone()).collect() };
         // Messages that come at once go before, with however many states.
         let mut at_once = automaton.clone();
-        at_once.paths[0].is_cut = false;
+        at_once.paths[0].come = Come::AtOnce;
         assert_eq!(at_once.typical(4, 100).map(|kept| names(&kept).concat()).as_deref(), Some("acde"));
         let Some(mut kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };
         assert_eq!(names(&kept), ["a", "b", "c"]);

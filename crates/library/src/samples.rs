@@ -54,22 +54,17 @@ fn bytes(n: u64, seed: u64) -> Vec<u8> {
 /// Typical messages of an operation as tokens of the input ports of its network, in the order of their names here; a port
 /// that the operation does not name gets none. Each stream begins with a network that has just been made.
 pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
-    all_streams(spec, ports, Among { chunks: true, pieces: true, ..Among::default() })
-}
-
-/// As [`streams`], without messages in many pieces: where those take a network through more than there is room for.
-pub fn plain_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
     all_streams(spec, ports, Among { chunks: true, ..Among::default() })
 }
 
-/// Those of [`streams`] whose messages come at once: the first of them, and of [`plain_streams`].
+/// Those of [`streams`] whose messages come at once: the first of them.
 pub fn uncut_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
     all_streams(spec, ports, Among::default())
 }
 
 /// As [`streams`], and in further ones what goes with a text has every length.
 pub fn thorough_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
-    all_streams(spec, ports, Among { chunks: true, pieces: true, every_length_beside: true })
+    all_streams(spec, ports, Among { chunks: true, every_length_beside: true })
 }
 
 /// Messages in pieces of whole blocks, as long messages of programs mostly come: streams of two under one key, each piece a part of its
@@ -83,14 +78,45 @@ pub fn pieces_of_blocks<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item 
     let each = PIECE_BLOCKS * block;
     let Some(length) = legal(port, block, PIECES * each) else { return Vec::new() };
     let cuts = Cuts::Pieces { first: each, each, then_nothing: true };
-    let beside: &[u64] = if spec.inputs.iter().any(may_be_empty) { &[0, 13, 16] } else { &[0] };
+    let beside: &[u64] = if spec.inputs.iter().any(may_be_empty) { &BESIDE_PIECES } else { &[0] };
     let kind = Kind { apart: true, tag_last: true, ..Kind::default() };
     let turns = |beside: u64| [0, KEPT].map(|number| Turn { number, length, beside: Some(beside), cuts });
     beside.iter().map(|&beside| stream(spec, block, &ports, &turns(beside), kind)).collect()
 }
 
-/// A stream of one message for each number, with a text that is cut by chance, as those of small numbers among [`streams`]
-/// are. Others tell how much of what a network does those have met.
+/// Messages in pieces that end anywhere, each of which comes when nothing can be done with those before: as programs give them that
+/// read a file or a network: streams of a few messages, each piece a part of them.
+pub fn pieces_of_any_length<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    let ports: Vec<&str> = ports.into_iter().collect();
+    let block = spec.block_bytes.unwrap_or(64);
+    let tag_last = spec.input(Role::TagIn).is_some();
+    let Turns { in_pieces, .. } = turns(spec, block);
+    let kind = Kind { apart: true, tag_last, ..Kind::default() };
+    // A host may give all that comes before a text when it has the first piece of it, and it may do so at once.
+    let kinds = [kind, Kind { first_with_head: true, ..kind }];
+    let beside = if spec.inputs.iter().any(may_be_empty) { &BESIDE_PIECES[..] } else { &[] };
+    let besides = || std::iter::once(None).chain(beside.iter().copied().map(Some));
+    // What is left over of the one has nothing to do with what is of the other, so both are met in all ways by and by.
+    let each_with = |(at, turn): (usize, &Turn)| {
+        let length = (at * STEP) as u64 % (2 * block + 1);
+        Turn { beside: (!beside.is_empty()).then_some(length), ..*turn }
+    };
+    let turns: Vec<Turn> = in_pieces.iter().enumerate().map(each_with).collect();
+    let streams = turns.chunks(MESSAGES_IN_PIECES).zip(kinds.into_iter().cycle());
+    let some = streams.map(|(turns, kind)| stream(spec, block, &ports, turns, kind));
+    // What a network finds when the first piece comes has to do with what came before it, not with what comes.
+    let each = PIECE_BLOCKS * block + block / 2;
+    let firsts = besides().filter_map(|beside| {
+        let length = spec.input(Role::Input).and_then(|port| legal(port, block, PIECES * each))?;
+        let cuts = Cuts::Pieces { first: each, each, then_nothing: false };
+        let turns = [0, KEPT].map(|number| Turn { number, length, beside, cuts });
+        Some(kinds.map(|kind| stream(spec, block, &ports, &turns, kind)))
+    });
+    firsts.flatten().chain(some).collect()
+}
+
+/// A stream of one message for each number, with a text that is cut by chance, as those of small numbers among
+/// [`pieces_of_any_length`] are. Others tell how much of what a network does those have met.
 pub fn cut_by_chance<'a>(
     spec: &OperationSpec,
     ports: impl IntoIterator<Item = &'a str>,
@@ -102,7 +128,7 @@ pub fn cut_by_chance<'a>(
     let message = |number| {
         let (length, cuts) = cut_anywhere(port, block, number)?;
         let turn = Turn { number: number as usize, length, beside: None, cuts };
-        Some(stream(spec, block, &ports, &[turn], Kind { tag_last: true, ..Kind::default() }))
+        Some(stream(spec, block, &ports, &[turn], Kind { apart: true, tag_last: true, ..Kind::default() }))
     };
     numbers.filter_map(message).collect()
 }
@@ -137,27 +163,33 @@ pub fn kept_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'
     streams
 }
 
-/// Streams of messages as programs send them, none of which is a sample: under one key, each text at once, of any length up to
-/// some blocks, with associated data of any length up to the longest header of a usual protocol. One for each number.
+/// Streams of messages as programs send them, none of which is a sample: under one key, each text of any length up to some blocks,
+/// with associated data of any length up to the longest header of a usual protocol; at once or, `in_pieces`, in pieces of one
+/// length, as those of a buffer are. One for each number.
 pub fn ordinary_messages<'a>(
     spec: &OperationSpec,
     ports: impl IntoIterator<Item = &'a str>,
+    in_pieces: bool,
     numbers: std::ops::Range<u64>,
 ) -> Vec<Stream> {
     let ports: Vec<&str> = ports.into_iter().collect();
     let block = spec.block_bytes.unwrap_or(64);
     let turn = |number: u64, at: u64| {
-        let random = bytes(4, number * ORDINARY_MESSAGES + at + 1);
+        let random = bytes(6, number * ORDINARY_MESSAGES + at + 1);
         let below = |n: u64, from: usize| u64::from(u16::from_le_bytes([random[from], random[from + 1]])) % n;
         let length =
             spec.input(Role::Input).map_or(Some(0), |port| legal(port, block, below(ORDINARY_BLOCKS * block, 0)))?;
+        let each = 1 + below(ORDINARY_BLOCKS * block / 2, 4);
+        let cuts = Cuts::Pieces { first: each, each, then_nothing: random[4] % 2 == 0 };
+        let cuts = if in_pieces { cuts } else { Cuts::None };
         // The first brings the key, the others keep it.
         let number = RENEWED * (10 + (number * ORDINARY_MESSAGES + at) as usize) + if at > 0 { KEPT } else { 0 };
-        Some(Turn { number, length, beside: Some(below(ORDINARY_BESIDE, 2)), cuts: Cuts::None })
+        Some(Turn { number, length, beside: Some(below(ORDINARY_BESIDE, 2)), cuts })
     };
     let one = |number: u64| {
         let turns: Vec<Turn> = (0..ORDINARY_MESSAGES).filter_map(|at| turn(number, at)).collect();
-        stream(spec, block, &ports, &turns, Kind { tag_last: number % 2 == 1, ..Kind::default() })
+        let apart = Kind { apart: in_pieces, first_with_head: number % 4 < 2, ..Kind::default() };
+        stream(spec, block, &ports, &turns, Kind { tag_last: in_pieces || number % 2 == 1, ..apart })
     };
     numbers.map(one).collect()
 }
@@ -172,8 +204,6 @@ const ORDINARY_BESIDE: u64 = 64;
 struct Among {
     /// Those in a few chunks.
     chunks: bool,
-    /// Those in many pieces.
-    pieces: bool,
     /// Every length of what goes with a text.
     every_length_beside: bool,
 }
@@ -198,15 +228,10 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     // Whole messages come first, so that what is known of states is what those know.
     for cut in [false, true].into_iter().filter(|cut| !cut || among.chunks) {
         for (&block, &kind) in blocks.iter().flat_map(|block| kinds.iter().map(move |kind| (block, kind))) {
-            let Turns { whole, left_over, in_chunks, in_pieces } = turns(spec, block);
+            let Turns { whole, left_over, in_chunks, .. } = turns(spec, block);
             let (others, all) = match cut {
                 false => (whole.clone(), [whole, left_over].concat()),
-                true if kind != kinds[0] || !among.pieces => (in_chunks.clone(), [whole, in_chunks].concat()),
-                // How texts are cut has to do with nothing else.
-                true => {
-                    let some = in_pieces.iter().copied().step_by(FIRST_PIECES).collect();
-                    ([in_chunks.clone(), some].concat(), [whole, in_chunks, in_pieces].concat())
-                }
+                true => (in_chunks.clone(), [whole, in_chunks].concat()),
             };
             streams.push(stream(spec, block, &ports, &all, kind));
             // What a network is given first tells what it does from then on: any message may be the first.
@@ -220,6 +245,9 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     }
     streams
 }
+
+/// Bytes of what goes with texts that come in pieces: none, as in TLS 1.2, and a block of most ciphers.
+const BESIDE_PIECES: [u64; 3] = [0, 13, 16];
 
 /// Blocks of a piece, and pieces of a message, where these are samples by themselves.
 const PIECE_BLOCKS: u64 = 20;
@@ -236,6 +264,8 @@ struct Kind {
     other_nonce: bool,
     /// Each piece of a text comes when nothing more can be done with those before it.
     apart: bool,
+    /// But the first: it comes with all that is before the text.
+    first_with_head: bool,
 }
 
 /// A message of a stream.
@@ -430,8 +460,8 @@ const BESIDE_MESSAGES: usize = 3;
 /// How many lengths further that of the next message is.
 const STEP: usize = 5;
 
-/// Of so many messages in pieces one is tried as the first: the first tells what comes before texts, not how they are cut.
-const FIRST_PIECES: usize = 11;
+/// Messages of a stream of those in pieces that end anywhere.
+const MESSAGES_IN_PIECES: usize = 8;
 
 /// Messages of the streams that begin in another way than the first.
 const FIRST_MESSAGES: usize = 2;
@@ -527,7 +557,7 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind
                 continue;
             }
         }
-        let piece_of = |at: usize| if kind.apart { at } else { 0 };
+        let piece_of = |at: usize| if kind.apart { at.saturating_sub(usize::from(kind.first_with_head)) } else { 0 };
         let n_parts = piece_of(pieces.len() - 1) + 1 + usize::from(tag.is_some());
         let mut parts: Vec<Vec<Vec<u128>>> = vec![vec![Vec::new(); ports.len()]; n_parts];
         let of_pieces = pieces.into_iter().enumerate();

@@ -42,8 +42,6 @@ fn main() {
         };
         let ports = || network.inputs.iter().map(|port| port.name.as_str());
         let explored = automaton_of(&network, &samples::streams(operation, ports()), &Limits::default());
-        let explored = explored
-            .or_else(|_| automaton_of(&network, &samples::plain_streams(operation, ports()), &Limits::default()));
         let automaton = match explored {
             Ok(automaton) => automaton,
             Err(reason) => {

@@ -156,7 +156,7 @@ fn check(set: &str, operation: &str, machine: &Machine) -> u64 {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut session = Session::new();
     let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text), &[]).expect("a network");
-    let samples = samples::plain_streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
+    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton = automaton_of(&network, &samples, &Limits::default()).expect("an automaton");
     let mut kernels = Kernels::default();
     let mut checked = 0;
@@ -205,7 +205,7 @@ fn plain_kernels_have_the_same_values() {
     let mut session = Session::new();
     let text = spec.variant(None).expect("a variant").network.to_string();
     let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text), &[]).expect("a network");
-    let samples = samples::plain_streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
+    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton = automaton_of(&network, &samples, &Limits::default()).expect("an automaton");
     let imagine = machine("imagine");
     for one in automaton.states.iter().flat_map(|state| &state.loops) {
@@ -223,7 +223,7 @@ fn ways_of(set: &str, operation: &str, machine: &Machine) -> Vec<Way> {
     let text = spec.variant(None).expect("a variant").network.to_string();
     let mut session = Session::new();
     let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text), &[]).expect("a network");
-    let samples = samples::plain_streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
+    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton = automaton_of(&network, &samples, &Limits::default()).expect("an automaton");
     let loops = automaton.states.iter().flat_map(|state| &state.loops);
     let body = loops.max_by_key(|one| one.body.graph.len()).expect("a loop");

@@ -29,9 +29,9 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         usual: samples::streams(spec, ports()),
         n_uncut: samples::uncut_streams(spec, ports()).len(),
         thorough: samples::thorough_streams(spec, ports()),
-        plain: samples::plain_streams(spec, ports()),
         rare: samples::kept_streams(spec, ports()),
         pieces: samples::pieces_of_blocks(spec, ports()),
+        apart: samples::pieces_of_any_length(spec, ports()),
     };
     let found =
         search(network, &samples).map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;

@@ -1,11 +1,11 @@
-//! Ordinary messages keep to the control automata of their operations: no program meets the run-time scheduler that does not cut its
-//! messages in an unusual way.
+//! Ordinary messages keep to the control automata of their operations: no program meets the run-time scheduler, whether it gives a
+//! message at once or in pieces of whatever length its buffer has.
 //!
 //! Messages under one key, with texts and associated data of any lengths, none of which is a sample. Two operations a day, all of
-//! [`HELD`] with `HEADRACE_WHOLE=all`; `HEADRACE_OPERATIONS="aes128-gcm aead-encrypt …"` names any.
+//! [`HELD`] and [`HELD_IN_PIECES`] with `HEADRACE_WHOLE=all`; `HEADRACE_OPERATIONS="aes128-gcm aead-encrypt …"` names any.
 
 use headrace_frontend::{Session, Top, elaborate};
-use headrace_library::catalog::OperationSpec;
+use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::{Role, samples};
 use headrace_targets::automata::automaton_of_operation;
 use headrace_transform::kernel::execute::{Bounds, Ended, Executor, beginning};
@@ -19,6 +19,9 @@ mod loading;
 /// Parameter sets whose operations are held to this.
 const HELD: [&str; 7] =
     ["aes128-gcm", "aes128-ccm", "aes128-eax", "aes128-gcm-siv", "chacha20-poly1305", "ascon-aead128", "aegis-128l"];
+
+/// Those that are held to it for messages in pieces beside these.
+const HELD_IN_PIECES: [&str; 3] = ["aes128-ocb3", "deoxys-neq-128-128-v1", "aes128"];
 
 /// Streams of messages of an operation.
 const STREAMS: u64 = 24;
@@ -36,7 +39,7 @@ struct Left {
     first: Option<String>,
 }
 
-fn left(spec: &OperationSpec) -> Left {
+fn left(spec: &OperationSpec, in_pieces: bool) -> Left {
     let text = spec.variant(None).expect("the first variant").network.to_string();
     let mut session = Session::new();
     let roots = folders::Folders(vec![loading::root()]);
@@ -47,7 +50,7 @@ fn left(spec: &OperationSpec) -> Left {
     let text = spec.input(Role::Input).expect("a text");
     let text = ports().position(|name| name == text.name).expect("its port");
     let mut left = Left { bytes: 0, of: 0, first: None };
-    for stream in samples::ordinary_messages(spec, ports(), 0..STREAMS) {
+    for stream in samples::ordinary_messages(spec, ports(), in_pieces, 0..STREAMS) {
         let mut world = beginning(&automaton, vec![Vec::new(); network.inputs.len()], network.outputs.len());
         let mut at = 0;
         for (number, part) in stream.iter().enumerate() {
@@ -69,16 +72,18 @@ fn left(spec: &OperationSpec) -> Left {
     left
 }
 
-#[test]
-fn ordinary_messages_stay_in_their_automata() {
+/// Holds operations of some parameter sets to it.
+fn hold(sets: &[&str], in_pieces: bool) {
     let library = loading::library(&[]);
     let all = std::env::var("HEADRACE_WHOLE").is_ok_and(|what| what == "all");
     let named = std::env::var("HEADRACE_OPERATIONS").unwrap_or_default();
+    let has_pieces = |spec: &OperationSpec| spec.framing == Framing::Message && !spec.single_chunk;
     let wanted = |spec: &&OperationSpec| match named.is_empty() {
-        true => HELD.contains(&spec.set.as_str()),
+        true => sets.contains(&spec.set.as_str()),
         false => named.contains(&format!("{} {}", spec.set, spec.name)),
     };
-    let mut operations: Vec<&OperationSpec> = library.operations().iter().filter(wanted).collect();
+    let of_text = |spec: &&OperationSpec| spec.input(Role::Input).is_some() && (!in_pieces || has_pieces(spec));
+    let mut operations: Vec<&OperationSpec> = library.operations().iter().filter(of_text).filter(wanted).collect();
     if named.is_empty() && !all {
         let days = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / (24 * 60 * 60)) as usize;
         let n = operations.len();
@@ -89,11 +94,21 @@ fn ordinary_messages_stay_in_their_automata() {
     let mut wrong = Vec::new();
     for spec in operations {
         let name = format!("{} {}", spec.set, spec.name);
-        let left = left(spec);
+        let left = left(spec, in_pieces);
         println!("{name}: {} of {} bytes are left; {:?}", left.bytes, left.of, left.first);
         if left.bytes * ONE_IN > left.of {
             wrong.push(name);
         }
     }
     assert!(wrong.is_empty(), "ordinary messages leave the automata of {wrong:?}");
+}
+
+#[test]
+fn ordinary_messages_stay_in_their_automata() {
+    hold(&HELD, false);
+}
+
+#[test]
+fn ordinary_pieces_stay_in_their_automata() {
+    hold(&[&HELD[..], &HELD_IN_PIECES].concat(), true);
 }

@@ -79,12 +79,15 @@ fn explored(set: &str, operation: &str) -> (Network, Vec<Sample>, Automaton) {
 
 /// The same with messages in pieces.
 fn explored_in_pieces(set: &str, operation: &str) -> (Network, Vec<Sample>, Automaton) {
-    explored_on(set, operation, None, |spec, ports| samples::streams(spec, ports.iter().copied()))
+    explored_on(set, operation, None, |spec, ports| {
+        let ports = || ports.iter().copied();
+        [samples::streams(spec, ports()), samples::pieces_of_any_length(spec, ports())].concat()
+    })
 }
 
 /// The same of a variant.
 fn explored_variant(set: &str, operation: &str, variant: Option<&str>) -> (Network, Vec<Sample>, Automaton) {
-    explored_on(set, operation, variant, |spec, ports| samples::plain_streams(spec, ports.iter().copied()))
+    explored_on(set, operation, variant, |spec, ports| samples::streams(spec, ports.iter().copied()))
 }
 
 fn explored_on(

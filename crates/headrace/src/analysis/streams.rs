@@ -33,7 +33,6 @@ pub struct Loops {
 pub fn loops_of(spec: &OperationSpec, network: &Network) -> Loops {
     let ports = || network.inputs.iter().map(|port| port.name.as_str());
     let found = automaton_of(network, &samples::streams(spec, ports()), &Limits::default());
-    let found = found.or_else(|_| automaton_of(network, &samples::plain_streams(spec, ports()), &Limits::default()));
     match found {
         Ok(automaton) => loops_in(&automaton),
         Err(reason) => Loops { loops: Vec::new(), no_loop: vec![reason.reason] },

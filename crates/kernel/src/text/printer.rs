@@ -2,7 +2,7 @@
 
 use super::plain_word;
 use crate::automaton::{
-    Automaton, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Step, Trips,
+    Automaton, Come, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Step, Trips,
 };
 use crate::{Block, Carry, Effect, Graph, Loop, NodeId, Object, Op, Residue};
 use headrace_source::Span;
@@ -30,8 +30,12 @@ pub fn text(automaton: &Automaton) -> String {
     }
     for path in &automaton.paths {
         let whole = if path.is_whole { "whole" } else { "part" };
-        let cut = if path.is_cut { " cut" } else { "" };
-        printer.line(&format!("path {} {whole}{cut} {{{}}}", path.n_parts, numbers(&path.states)));
+        let come = match path.come {
+            Come::AtOnce => "",
+            Come::InPieces => " pieces",
+            Come::InChunks => " chunks",
+        };
+        printer.line(&format!("path {} {whole}{come} {{{}}}", path.n_parts, numbers(&path.states)));
     }
     for part in &automaton.parts {
         let kind = if part.is_piece { "piece" } else { "message" };

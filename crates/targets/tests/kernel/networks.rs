@@ -23,7 +23,7 @@ pub fn loops(set: &str, name: &str) -> Vec<Loop> {
         let mut session = Session::new();
         let top = Top::Expression(variant.network.to_string());
         let network = elaborate(&mut session, &Folders(vec![root.clone()]), &top, &[]).expect("it elaborates");
-        let samples = samples::plain_streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
+        let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
         if let Ok(automaton) = automaton_of(&network, &samples, &Limits::default()) {
             let loops = automaton.states.into_iter().flat_map(|state| state.loops).map(|counted| counted.body);
             return loops.collect();

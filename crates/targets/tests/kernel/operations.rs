@@ -25,7 +25,7 @@ pub fn fused(set: &str, name: &str) -> (Network, Automaton) {
     let mut session = Session::new();
     let network = elaborate(&mut session, &folders::Folders(roots), &Top::Expression(text), &[]);
     let network = network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics().first()));
-    let samples = samples::plain_streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
+    let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton =
         automaton_of(&network, &samples, &Limits::default()).unwrap_or_else(|error| panic!("{}", error.reason));
     (network, automaton)

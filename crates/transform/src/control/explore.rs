@@ -84,7 +84,7 @@ pub type Sample = Vec<Vec<Vec<u128>>>;
 /// Why the network cannot do without a run-time scheduler.
 pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> Result<Automaton, NotFused> {
     let followed = Followed { samples, n_uncut: samples.len(), ..Followed::default() };
-    automaton_along(network, &followed, limits)
+    automaton_along(network, &followed, limits).map(|(automaton, _)| automaton)
 }
 
 /// Samples of different kinds.
@@ -96,16 +96,19 @@ pub struct Followed<'a> {
     pub n_uncut: usize,
     /// Messages that come at once, which tell what may come but not what comes most: [`Automaton::parts`] has none of them.
     pub rare: &'a [Sample],
-    /// Samples of one message in pieces each.
+    /// Messages in pieces of whole blocks, each a part of its sample.
     pub pieces: &'a [Sample],
+    /// The same in pieces of any length. What may come is in them, not what comes most.
+    pub apart: &'a [Sample],
 }
 
-/// The same, of samples of different kinds.
+/// The same, of samples of different kinds, and whether there was room for the states of all: those of whole messages there must be,
+/// others are followed as far as there is.
 ///
 /// # Errors
 ///
 /// As [`automaton_of`].
-pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) -> Result<Automaton, NotFused> {
+pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) -> Result<(Automaton, bool), NotFused> {
     for (at, instance) in network.instances.iter().enumerate() {
         let actor = network.actor_of(InstanceId(at as u32));
         if findings(actor).iter().any(|finding| matches!(finding.dependence, Dependence::Time { .. })) {
@@ -124,7 +127,7 @@ pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) 
         let mut explorer = Explorer::new(network, &slice, &wiring, limits, (general, late))?;
         let known_before = explorer.n_general();
         let n_late = explorer.late.len();
-        explorer.explore(followed)?;
+        let all_followed = explorer.explore(followed)?;
         if explorer.late.len() > n_late {
             (general, late) = (FxHashMap::default(), explorer.late);
             continue;
@@ -152,7 +155,7 @@ pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) 
         super::loops::find(&mut automaton, network);
         super::congruence::read_once(&mut automaton, super::congruence::sums_come_to_light);
         super::residues::find(&mut automaton);
-        return Ok(automaton);
+        return Ok((automaton, all_followed));
     }
 }
 
@@ -363,8 +366,8 @@ impl<'a> Explorer<'a> {
         self.general.values().map(|general| general.slots.len()).sum()
     }
 
-    fn explore(&mut self, followed: &Followed) -> Result<(), NotFused> {
-        let Followed { samples, n_uncut, rare, pieces } = *followed;
+    fn explore(&mut self, followed: &Followed) -> Result<bool, NotFused> {
+        let Followed { samples, n_uncut, rare, pieces, apart } = *followed;
         // The first state knows what the variables of control begin with.
         let known = self
             .scalars
@@ -391,14 +394,19 @@ impl<'a> Explorer<'a> {
             }
         }
         let (uncut, cut) = samples.split_at(n_uncut);
-        let kinds = [(uncut, Kind::Message), (rare, Kind::Rare), (cut, Kind::Cut), (pieces, Kind::Piece)];
+        // What comes most comes first: where there is no room for all, chunks that come at once are left out before pieces that
+        // programs give one by one.
+        let kinds =
+            [(uncut, Kind::Message), (rare, Kind::Rare), (pieces, Kind::Piece), (apart, Kind::Apart), (cut, Kind::Cut)];
         for (sample, kind) in kinds.into_iter().flat_map(|(all, kind)| all.iter().map(move |sample| (sample, kind))) {
-            self.follow(sample, kind)?;
-            if self.n_sampled_values > SAMPLED_VALUES {
-                break;
+            match self.follow(sample, kind) {
+                Err(refused) if kind == Kind::Message => return Err(refused),
+                Err(_) => return Ok(false),
+                Ok(()) if self.n_sampled_values > SAMPLED_VALUES => break,
+                Ok(()) => {}
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// With all that samples leave open, where few states come of it: no scheduler is needed behind what is complete.

@@ -2,7 +2,7 @@
 //! goes on.
 
 use super::NotFused;
-use super::automaton::{Part, Path};
+use super::automaton::{Come, Part, Path};
 use super::explore::{Explorer, Sample, Tree};
 use crate::kernel::evaluate::{Run, World};
 use std::collections::BTreeSet;
@@ -23,10 +23,27 @@ pub(super) enum Kind {
     Message,
     /// The same, of which none tells what most are.
     Rare,
-    /// Messages in chunks and pieces.
+    /// Messages in chunks that are all there.
     Cut,
-    /// Pieces of one message.
+    /// Pieces of whole blocks, of one message after another.
     Piece,
+    /// Pieces of any length, which none is taken to be like.
+    Apart,
+}
+
+impl Kind {
+    fn come(self) -> Come {
+        match self {
+            Kind::Message | Kind::Rare => Come::AtOnce,
+            Kind::Piece | Kind::Apart => Come::InPieces,
+            Kind::Cut => Come::InChunks,
+        }
+    }
+
+    /// Whether its parts tell what others are like.
+    fn is_typical(self) -> bool {
+        !matches!(self, Kind::Rare | Kind::Apart)
+    }
 }
 
 impl Explorer<'_> {
@@ -41,12 +58,7 @@ impl Explorer<'_> {
         };
         self.make_room(&mut world);
         let mut at = 0;
-        let mut path = Path {
-            n_parts: 0,
-            is_whole: false,
-            is_cut: matches!(kind, Kind::Cut | Kind::Piece),
-            states: BTreeSet::new(),
-        };
+        let mut path = Path { n_parts: 0, is_whole: false, come: kind.come(), states: BTreeSet::new() };
         let mut part_of: Option<Part> = None;
         let mut budget = SAMPLED_EFFECTS;
         let mut run = Run::default();
@@ -76,14 +88,14 @@ impl Explorer<'_> {
                         }
                         path.n_parts += 1;
                         let part = Part { from: at, to: at, states: BTreeSet::new(), is_piece: kind == Kind::Piece };
-                        self.parts.extend(part_of.replace(part).filter(|_| kind != Kind::Rare));
+                        self.parts.extend(part_of.replace(part).filter(|_| kind.is_typical()));
                         world.inputs.iter_mut().zip(tokens).for_each(|(all, more)| all.extend(more));
                     }
                     None => break,
                 },
             }
         }
-        self.parts.extend(part_of.filter(|_| kind != Kind::Rare));
+        self.parts.extend(part_of.filter(|_| kind.is_typical()));
         self.paths.push(Path { n_parts: sample.len(), is_whole: true, ..path });
         Ok(())
     }

@@ -22,43 +22,37 @@ const ATTEMPTS: usize = 4;
 pub struct Samples {
     /// What whoever uses it usually does.
     pub usual: Vec<Sample>,
-    /// In so many of the usual samples, and of the plain ones, each message comes at once: the first of them.
+    /// In so many of the usual samples each message comes at once: the first of them.
     pub n_uncut: usize,
     /// The same and all lengths, where there is room for the states of them.
     pub thorough: Vec<Sample>,
-    /// Whole messages, for networks in which pieces of messages lead through too many states.
-    pub plain: Vec<Sample>,
     /// Whole messages that are not what most are, and must not be slow for that.
     pub rare: Vec<Sample>,
     /// Messages in pieces of whole blocks, each of which comes when nothing can be done with those before.
     pub pieces: Vec<Sample>,
+    /// Messages in pieces that end anywhere, each of which comes when nothing can be done with those before.
+    pub apart: Vec<Sample>,
 }
 
 /// The control automaton of a network along as many samples as there is room for, no larger than code is generated for.
 ///
 /// # Errors
 ///
-/// Why there is no automaton along the usual samples and none along the plain ones; `Ok(None)`: nothing of it that has
-/// room is worth it.
+/// Why there is no automaton along whole messages; `Ok(None)`: nothing of it that has room is worth it.
 pub fn search(network: &headrace_ir::Network, samples: &Samples) -> Result<Option<Automaton>, NotFused> {
-    let along = |all: &[Sample], rare: &[Sample]| {
+    let along = |all: &[Sample]| {
         let n_uncut = samples.n_uncut.min(all.len());
-        let followed = Followed { samples: all, n_uncut, rare, pieces: &samples.pieces };
+        let Samples { rare, pieces, apart, .. } = samples;
+        let followed = Followed { samples: all, n_uncut, rare, pieces, apart };
         automaton_along(network, &followed, &Limits::default())
     };
-    let found = |all: &[Sample]| along(all, &samples.rare);
-    // Where rare messages lead through too much, usual ones are still fast; where pieces do, whole ones are.
-    let mut automaton = found(&samples.usual)
-        .or_else(|refused| along(&samples.usual, &[]).map_err(|_| refused))
-        .or_else(|refused| found(&samples.plain).map_err(|_| refused))?;
+    let (usual, all_followed) = along(&samples.usual)?;
     // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room
     // with those has none with more, and searching for that takes longest.
-    if samples.thorough != samples.usual
-        && fits(&automaton)
-        && let Some(whole) = found(&samples.thorough).ok().filter(fits)
-    {
-        automaton = whole;
-    }
+    let more = all_followed && samples.thorough != samples.usual && fits(&usual);
+    let thorough = more.then(|| along(&samples.thorough).ok()).flatten();
+    let thorough = thorough.filter(|(found, all_followed)| *all_followed && fits(found));
+    let automaton = thorough.map_or(usual, |(found, _)| found);
     Ok(if fits(&automaton) { Some(automaton) } else { automaton.typical(TYPICAL_STATES, MOST_EFFECTS) })
 }
 

@@ -173,9 +173,7 @@ fi
 # goes; `make matrix` has them all.
 target_answers() { # target_answers TARGET
     until=$(($(date +%s) + $(seconds "projects of target $1, a sample")))
-    # Verilator compiles for longer than samples last; tests of the crates have some, `make matrix` all.
     on=$1
-    [ "$on" != verilog ] || ! command -v iverilog >/dev/null 2>&1 || on=verilog-icarus
     "$headrace" list primitives --json | python3 -c '
 import json, sys
 rows = [row["details"]["operations"] for row in json.load(sys.stdin)]
@@ -190,7 +188,9 @@ print(*sorted({operation["set"] + "/" + operation["operation"] for operations in
             echo "$said"
             exit 1
         }
-        echo "$operation: $(echo "$said" | tail -n 1)"
+        echo "$operation, $on: $(echo "$said" | tail -n 1)"
+        # Verilator compiles each for seconds: it has the first one; `make matrix` has them all.
+        [ "$on" != verilog ] || ! command -v iverilog >/dev/null 2>&1 || on=verilog-icarus
     done
 }
 if command -v python3 >/dev/null 2>&1; then

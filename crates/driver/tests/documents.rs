@@ -153,6 +153,37 @@ fn measurements_are_what_the_results_say() {
     }
 }
 
+/// What the public bench said of cores with the LWC hardware API, as scripts/lwc.sh writes it down.
+#[test]
+fn cores_pass_the_public_bench_and_their_mutants_do_not() {
+    let text = read("docs/authenticated-hardware.md");
+    let table = text.split("<!-- generated: public bench -->").nth(1).and_then(|rest| rest.split("<!-- end").next());
+    let cells = |line: &str| -> Vec<String> { line.trim_matches('|').split('|').map(|one| one.trim().into()).collect() };
+    let mut lines = table.expect("it has the table").lines().filter(|line| line.starts_with('|')).map(cells);
+    let head = lines.next().expect("it has a head");
+    let at = |name: &str| head.iter().position(|cell| cell == name).unwrap_or_else(|| panic!("a column `{name}`"));
+    let studied: toml::Value = toml::from_str(&read("bench/caesar.toml")).expect("it is TOML");
+    let studied: BTreeSet<&str> =
+        studied["core"].as_array().into_iter().flatten().filter_map(|core| core["set"].as_str()).collect();
+    let mut cores = BTreeSet::new();
+    for row in lines.filter(|row| row[0].starts_with('`')) {
+        let (ran, wanted) = row[at("run")].split_once(" of ").expect("so many of so many");
+        assert!(ran == wanted && ran.parse::<u64>().is_ok_and(|n| n > 0), "{row:?}");
+        let settings = [at("no stalls"), at("stalls at all ports"), at("stalls at inputs"), at("stalls at the output")];
+        assert!(settings.into_iter().chain([at("cycles measured")]).all(|setting| row[setting] == "PASS"), "{row:?}");
+        assert_eq!(row[at("an answer changed")], "FAIL", "{row:?}");
+        let mutants = [at("mutant: any-tag"), at("mutant: last-byte")].map(|mutant| row[mutant].as_str());
+        let has_tag = row[at("to be refused")] != "0";
+        assert_eq!(mutants, if has_tag { ["FAIL"; 2] } else { ["–"; 2] }, "{row:?}");
+        assert!(!row[at("bench")].contains("changed"), "{row:?}");
+        cores.insert(row[0].trim_matches('`').to_owned());
+    }
+    for core in ["aes128-gcm", "ascon-aead128", "sha256"] {
+        assert!(cores.contains(core), "{core}");
+    }
+    assert!(studied.iter().filter(|core| cores.contains(**core)).count() >= 6, "{cores:?}");
+}
+
 /// Who describes an array has but its page: that has every key of its file and no other.
 #[test]
 fn every_key_of_an_array_is_explained() {

@@ -282,7 +282,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "verilog",
         about: "Verilog-2005: cores as datapaths, other actors as modules, with valid/ready streams; bench, Makefile, FuseSoC core",
-        toolchains: &[verilog::toolchain::SIMULATOR, verilog::toolchain::ICARUS],
+        toolchains: &[verilog::toolchain::SIMULATOR, verilog::toolchain::ICARUS, verilog::toolchain::ACTORS],
         test: "make -C {} test",
         tunes: false,
         gathers: false,

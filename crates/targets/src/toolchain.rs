@@ -39,6 +39,8 @@ pub struct Toolchain {
     pub test: fn(&Batch<'_>, &Member<'_>) -> Step,
     /// What runs programs that are for another processor than this machine's.
     pub emulator: Option<Emulator>,
+    /// Whether a network is one program or datapath where it can; else every actor stays by itself.
+    pub fused: bool,
 }
 
 /// What runs programs for another processor.

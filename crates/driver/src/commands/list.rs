@@ -181,7 +181,8 @@ fn targets() -> Vec<Row> {
         // What comes out is the same for all toolchains of a target.
         let about = match toolchain.name == target.name {
             true => format!("{}; {with}", target.about),
-            false => format!("what target {} makes, run elsewhere; {with}", target.name),
+            false if toolchain.fused => format!("what target {} makes, run elsewhere; {with}", target.name),
+            false => format!("what target {} makes with --unfused; {with}", target.name),
         };
         let tools: Vec<&[&str]> = toolchain.tools.iter().map(|tool| tool.commands).collect();
         Row {

@@ -23,8 +23,8 @@ pub(super) type Outcome = Result<Arc<Files>, String>;
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) automata: Automata,
-    /// By the name of the target.
-    pub(super) files: Memo<&'static str, Outcome>,
+    /// By the name of the target, and whether networks are fused.
+    pub(super) files: Memo<(&'static str, bool), Outcome>,
 }
 
 /// Subjects that are kept: more than are under way at a time.
@@ -67,7 +67,7 @@ mod tests {
                 n_printed += 1;
                 Ok(Arc::default())
             };
-            shared.files.get(target, count).expect("it is printed");
+            shared.files.get((target, true), count).expect("it is printed");
             n_printed
         };
         assert_eq!([printed(0, "c"), printed(0, "c"), printed(0, "rust")], [1, 1, 2]);

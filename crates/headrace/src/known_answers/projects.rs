@@ -180,8 +180,9 @@ impl<'b, 'j> Printed<'b, 'j> {
         let set = project.subject.set;
         let title = format!("{}, {set}", first.title);
         let command = format!("headrace {} test", env!("CARGO_PKG_VERSION"));
-        let options = Options { command, fused: true, automata: Some(shared.automata.clone()), ..Options::default() };
-        shared.files.get(project.target.name, || {
+        let fused = project.toolchain.fused;
+        let options = Options { command, fused, automata: Some(shared.automata.clone()), ..Options::default() };
+        shared.files.get((project.target.name, fused), || {
             (project.target.of_operations)(set, &title, &operations, &known, &options, &|_, _| {})
                 .map(Arc::new)
                 .map_err(|problems: Vec<Diagnostic>| crate::primitive::messages(&problems))

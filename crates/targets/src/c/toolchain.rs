@@ -12,6 +12,7 @@ pub(crate) const HERE: Toolchain = Toolchain {
     build: |batch| made(batch, "CC"),
     test: |batch, member| batch.toolchain.running(batch.tools, &format!("./{}/test/test", member.folder)),
     emulator: None,
+    fused: true,
 };
 
 /// On a processor that QEMU is. The tools are a compiler, `make` and QEMU.

@@ -17,6 +17,7 @@ pub(crate) const CMAKE: Toolchain = Toolchain {
     build,
     test,
     emulator: None,
+    fused: true,
 };
 
 fn join(members: &[Member<'_>]) -> Files {

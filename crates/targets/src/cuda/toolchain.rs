@@ -35,4 +35,5 @@ pub(crate) const CUDA: Toolchain = Toolchain {
     },
     test: |_, member| Step::new([format!("./{}/test/test", member.folder)]),
     emulator: None,
+    fused: true,
 };

@@ -21,6 +21,7 @@ pub(crate) const JDK: Toolchain = Toolchain {
     },
     test,
     emulator: None,
+    fused: true,
 };
 
 /// The names of all sources, for the compiler.

@@ -14,4 +14,5 @@ pub(crate) const CLANG: Toolchain = Toolchain {
     build: |batch| made(batch, "CLANG"),
     test: |_, member| Step::new([format!("./{}/test/test", member.folder)]),
     emulator: None,
+    fused: true,
 };

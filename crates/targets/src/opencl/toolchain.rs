@@ -24,4 +24,5 @@ pub(crate) const OPENCL: Toolchain = Toolchain {
         Step::new([format!("./{}/test/test", member.folder)]).with("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
     },
     emulator: None,
+    fused: true,
 };

@@ -10,4 +10,5 @@ pub(crate) const CC: Toolchain = Toolchain {
     build: |_| Vec::new(),
     test: |batch, member| make_test(batch, member).with("CC", batch.tool(0)),
     emulator: None,
+    fused: true,
 };

@@ -10,4 +10,5 @@ pub(crate) const SPIN: Toolchain = Toolchain {
     build: |_| Vec::new(),
     test: make_test,
     emulator: None,
+    fused: true,
 };

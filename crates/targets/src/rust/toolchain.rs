@@ -11,6 +11,7 @@ pub(crate) const CARGO: Toolchain = Toolchain {
     build: |batch| batch.members.iter().map(|member| cargo(batch, member, &["--no-run"])).collect(),
     test: |batch, member| cargo(batch, member, &["--", "--show-output"]),
     emulator: None,
+    fused: true,
 };
 
 fn cargo(batch: &Batch<'_>, member: &Member<'_>, more: &[&str]) -> Step {

@@ -16,6 +16,7 @@ pub(crate) const SIMULATOR: Toolchain = Toolchain {
     build: |_| Vec::new(),
     test,
     emulator: None,
+    fused: true,
 };
 
 /// Icarus, which takes no time to build what it runs.
@@ -24,3 +25,6 @@ pub(crate) const ICARUS: Toolchain = Toolchain {
     tools: &[Tool { commands: &["iverilog"], oldest: 0, package: "iverilog" }, MAKE],
     ..SIMULATOR
 };
+
+/// The other route: every actor is a module.
+pub(crate) const ACTORS: Toolchain = Toolchain { name: "verilog-actors", fused: false, ..SIMULATOR };

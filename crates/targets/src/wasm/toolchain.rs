@@ -10,4 +10,5 @@ pub(crate) const NODE: Toolchain = Toolchain {
     build: |_| Vec::new(),
     test: |batch, member| Step::new([batch.tool(0).to_owned(), format!("{}/test/test.js", member.folder)]),
     emulator: None,
+    fused: true,
 };

@@ -12,4 +12,5 @@ pub(crate) const HEADRACE: Toolchain = Toolchain {
         Step::new(["sh".to_owned(), format!("{}/test.sh", member.folder)]).with("HEADRACE", batch.tool(0))
     },
     emulator: None,
+    fused: true,
 };

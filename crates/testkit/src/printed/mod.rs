@@ -45,6 +45,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("xlim", "tests/printed_xlim.rs executes what is printed in its own process"),
     ("verilog", "tests/printed_hdl.rs simulates each network by itself"),
     ("verilog-icarus", "tests/printed_hdl.rs simulates each network by itself"),
+    ("verilog-actors", "tests/printed_hdl.rs simulates each network by itself"),
     ("vhdl", "tests/printed_hdl.rs simulates each network by itself"),
     ("opencl", "without loops for devices it is the project in C; loops: tests/kernel_items.rs of the targets"),
     ("cuda", "without loops for devices it is the project in C; loops: tests/kernel_items.rs of the targets"),

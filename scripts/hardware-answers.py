@@ -2,10 +2,10 @@
 """Known answers in simulators, one operation after the other: an operation of each primitive first, then one of each parameter set,
 then all others, each in an order that the seed chooses.
 
-usage: scripts/hardware-answers.py HEADRACE PLACE SEED SECONDS [DOCUMENT]
+usage: scripts/hardware-answers.py HEADRACE PLACE SEED SECONDS DOCUMENT
 
-PLACE is a target of `headrace test --on`: verilog, vhdl, verilog-icarus. Stops after SECONDS. With DOCUMENT, its table has what passed, and
-operations that passed by it are not tried again: it goes on where it ended.
+PLACE is a target of `headrace test --on`: verilog, verilog-actors, verilog-icarus, vhdl. The table of DOCUMENT says which operations have
+known answers, and gets what passed; what passed by it is not tried again, so it goes on where it ended, or stopped after SECONDS.
 """
 
 import json
@@ -18,68 +18,67 @@ import time
 
 
 def operations(headrace, seed):
-    """All operations that have projects, each as a set and a name."""
+    """All operations that have projects: primitive, set, name; some names stand there for each size of a cipher."""
     listed = json.loads(subprocess.run([headrace, "list", "primitives", "--json"], capture_output=True, check=True).stdout)
-    found = [
+    found = {
         (row["name"], one["set"], one["operation"])
         for row in listed
         if not row["name"].startswith("ctl/parts/")
         for one in row["details"]["operations"]
-    ]
+    }
+    found = sorted(found)
     random.Random(seed).shuffle(found)
-    for known in (lambda one: one[0], lambda one: one[1], lambda one: one):
+    return found
+
+
+def in_order(found):
+    """One of each primitive, one of each parameter set, all."""
+    left = list(found)
+    for kind in (lambda one: one[0], lambda one: one[1], lambda one: one):
         seen = set()
-        for one in list(found):
-            if known(one) not in seen:
-                seen.add(known(one))
-                found.remove(one)
-                yield one[1:]
+        for one in list(left):
+            if kind(one) not in seen:
+                seen.add(kind(one))
+                left.remove(one)
+                yield one
 
 
-def passed(document, place):
-    """The operations that passed in this place in their first variant, as a document says."""
-    there, at = set(), None
-    if document is None:
-        return there
+def column(document, place):
+    """Of each operation in its first variant, what a document says of it in this place."""
     table = pathlib.Path(document).read_text(encoding="utf-8").split("<!-- generated: known-answers -->")[1]
-    for line in table.splitlines():
+    head, said = [], {}
+    for line in table.split("<!-- end")[0].splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if cells[0] == "set":
-            at = cells.index(place) if place in cells else None
-        elif at is not None and line.startswith("| `") and re.fullmatch(r"[0-9]+|–", cells[at]):
-            there.add((cells[0].strip("`"), cells[1]))
-    return there
+            head = cells
+        elif cells[0].startswith("`") and place in head:
+            said.setdefault((cells[0].strip("`"), cells[1]), cells[head.index(place)])
+    return said
 
 
 def main():
-    headrace, place, seed, seconds, *into = sys.argv[1:]
-    document = into[0] if into else None
+    headrace, place, seed, seconds, document = sys.argv[1:]
     until = time.monotonic() + float(seconds)
-    done = passed(document, place)
-    n_passed = n_failed = n_without = 0
-    for name, operation in operations(headrace, int(seed)):
+    answers, there = column(document, "interp"), column(document, place)
+    found = [one for one in operations(headrace, int(seed)) if answers.get(one[1:], "–") != "–"]
+    passed, failed = set(), set()
+    for one in in_order(found):
+        if re.fullmatch(r"[0-9]+|–", there.get(one[1:], "")):
+            passed.add(one)
+            continue
         if time.monotonic() > until:
-            break
-        if (name, operation) in done:
-            n_passed += 1
             continue
-        command = [headrace, "test", name, operation, "--on", place, "--jobs", "1", "--timeout", "300"]
-        ended = subprocess.run(
-            command + (["--into", document] if document else []), capture_output=True, text=True, check=False
-        )
+        command = [headrace, "test", *one[1:], "--on", place, "--jobs", "1", "--timeout", "300", "--into", document]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
         said = ended.stdout + ended.stderr
-        last = (said.strip().splitlines() or ["nothing"])[-1]
-        if "there are no known answers for" in said:
-            n_without += 1
-            continue
-        if ended.returncode == 0:
-            n_passed += 1
-        else:
-            n_failed += 1
+        (failed if ended.returncode else passed).add(one)
+        if ended.returncode:
             print(said)
-        print(f"{name} {operation}: {last}", flush=True)
-    print(f"{n_passed} operations passed, {n_failed} failed, {n_without} without known answers")
-    sys.exit(n_failed > 0)
+        print(f"{one[1]} {one[2]}: {(re.findall(r'[0-9]+ passed, .*', said) or ['no counts'])[-1]}", flush=True)
+    count = lambda some, part: len({one[:part] for one in some})
+    print(f"{place}: {len(passed)} operations of {len(found)} passed, {len(failed)} failed; with one or more that passed: "
+          f"{count(passed, 1)} primitives of {count(found, 1)}, {count(passed, 2)} of their parameter sets of {count(found, 2)}")
+    sys.exit(len(failed) > 0)
 
 
 if __name__ == "__main__":

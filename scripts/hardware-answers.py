@@ -63,7 +63,7 @@ def main():
     found = [one for one in operations(headrace, int(seed)) if answers.get(one[1:], "–") != "–"]
     passed, failed = set(), set()
     for one in in_order(found):
-        if re.fullmatch(r"[0-9]+|–", there.get(one[1:], "")):
+        if there.get(one[1:], "").isdigit():
             passed.add(one)
             continue
         if time.monotonic() > until:
@@ -71,13 +71,16 @@ def main():
         command = [headrace, "test", *one[1:], "--on", place, "--jobs", "1", "--timeout", "300", "--into", document]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         said = ended.stdout + ended.stderr
-        (failed if ended.returncode else passed).add(one)
+        # Records of some are all longer than what projects hold: then nothing passed.
+        if ended.returncode:
+            failed.add(one)
+        elif re.search(r"^[1-9][0-9]* passed", said, re.M):
+            passed.add(one)
         if ended.returncode:
             print(said)
         print(f"{one[1]} {one[2]}: {(re.findall(r'[0-9]+ passed, .*', said) or ['no counts'])[-1]}", flush=True)
-    count = lambda some, part: len({one[:part] for one in some})
-    print(f"{place}: {len(passed)} operations of {len(found)} passed, {len(failed)} failed; with one or more that passed: "
-          f"{count(passed, 1)} primitives of {count(found, 1)}, {count(passed, 2)} of their parameter sets of {count(found, 2)}")
+    print(f"{place}: {len({one[1:] for one in passed})} operations of {len({one[1:] for one in found})} passed, {len(failed)} failed; with one or more that passed: "
+          f"{len({one[0] for one in passed})} primitives of {len({one[0] for one in found})}, {len({one[1] for one in passed})} parameter sets of {len({one[1] for one in found})}")
     sys.exit(len(failed) > 0)
 
 

@@ -158,7 +158,8 @@ fn measurements_are_what_the_results_say() {
 fn cores_pass_the_public_bench_and_their_mutants_do_not() {
     let text = read("docs/authenticated-hardware.md");
     let table = text.split("<!-- generated: public bench -->").nth(1).and_then(|rest| rest.split("<!-- end").next());
-    let cells = |line: &str| -> Vec<String> { line.trim_matches('|').split('|').map(|one| one.trim().into()).collect() };
+    let cells =
+        |line: &str| -> Vec<String> { line.trim_matches('|').split('|').map(|one| one.trim().into()).collect() };
     let mut lines = table.expect("it has the table").lines().filter(|line| line.starts_with('|')).map(cells);
     let head = lines.next().expect("it has a head");
     let at = |name: &str| head.iter().position(|cell| cell == name).unwrap_or_else(|| panic!("a column `{name}`"));

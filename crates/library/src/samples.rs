@@ -88,7 +88,11 @@ pub fn pieces_of_blocks<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item 
 /// read a file or a network: streams of a few messages, each piece a part of them.
 pub fn pieces_of_any_length<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
     let ports: Vec<&str> = ports.into_iter().collect();
-    let block = spec.block_bytes.unwrap_or(64);
+    pieces_of_a_block(spec, spec.block_bytes.unwrap_or(16), &ports)
+}
+
+/// The same for one size of blocks.
+fn pieces_of_a_block(spec: &OperationSpec, block: u64, ports: &[&str]) -> Vec<Stream> {
     let tag_last = spec.input(Role::TagIn).is_some();
     let Turns { in_pieces, .. } = turns(spec, block);
     let kind = Kind { apart: true, tag_last, ..Kind::default() };
@@ -103,14 +107,14 @@ pub fn pieces_of_any_length<'a>(spec: &OperationSpec, ports: impl IntoIterator<I
     };
     let turns: Vec<Turn> = in_pieces.iter().enumerate().map(each_with).collect();
     let streams = turns.chunks(MESSAGES_IN_PIECES).zip(kinds.into_iter().cycle());
-    let some = streams.map(|(turns, kind)| stream(spec, block, &ports, turns, kind));
+    let some = streams.map(|(turns, kind)| stream(spec, block, ports, turns, kind));
     // What a network finds when the first piece comes has to do with what came before it, not with what comes.
     let each = PIECE_BLOCKS * block + block / 2;
     let firsts = besides().filter_map(|beside| {
         let length = spec.input(Role::Input).and_then(|port| legal(port, block, PIECES * each))?;
         let cuts = Cuts::Pieces { first: each, each, then_nothing: false };
         let turns = [0, KEPT].map(|number| Turn { number, length, beside, cuts });
-        Some(kinds.map(|kind| stream(spec, block, &ports, &turns, kind)))
+        Some(kinds.map(|kind| stream(spec, block, ports, &turns, kind)))
     });
     firsts.flatten().chain(some).collect()
 }
@@ -208,13 +212,14 @@ struct Among {
     every_length_beside: bool,
 }
 
+/// The sizes of blocks that an operation may have: its own, or those that are usual, and the rates of sponges.
+fn blocks(spec: &OperationSpec) -> Vec<u64> {
+    spec.block_bytes.map_or_else(|| vec![16, 64, 128, 136], |block| vec![block])
+}
+
 fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>, among: Among) -> Vec<Stream> {
     let ports: Vec<&str> = ports.into_iter().collect();
-    let blocks: Vec<u64> = match spec.block_bytes {
-        Some(block) => vec![block],
-        // Hashes and the like: the usual sizes of blocks, and the rates of sponges.
-        None => vec![16, 64, 128, 136],
-    };
+    let blocks = blocks(spec);
     // Also message after message under one key, of which only the text is there.
     let plain: &[bool] = if spec.inputs.iter().any(may_be_empty) { &[false, true] } else { &[false] };
     // A host that verifies may be told the tag last.

@@ -88,35 +88,42 @@ pub fn pieces_of_blocks<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item 
 /// read a file or a network: streams of a few messages, each piece a part of them.
 pub fn pieces_of_any_length<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
     let ports: Vec<&str> = ports.into_iter().collect();
-    pieces_of_a_block(spec, spec.block_bytes.unwrap_or(16), &ports)
-}
-
-/// The same for one size of blocks.
-fn pieces_of_a_block(spec: &OperationSpec, block: u64, ports: &[&str]) -> Vec<Stream> {
-    let tag_last = spec.input(Role::TagIn).is_some();
+    let block = spec.block_bytes.unwrap_or(MOST_REMAINDERS);
     let Turns { in_pieces, .. } = turns(spec, block);
-    let kind = Kind { apart: true, tag_last, ..Kind::default() };
-    // A host may give all that comes before a text when it has the first piece of it, and it may do so at once.
-    let kinds = [kind, Kind { first_with_head: true, ..kind }];
-    let beside = if spec.inputs.iter().any(may_be_empty) { &BESIDE_PIECES[..] } else { &[] };
-    let besides = || std::iter::once(None).chain(beside.iter().copied().map(Some));
+    let has_beside = spec.inputs.iter().any(may_be_empty);
     // What is left over of the one has nothing to do with what is of the other, so both are met in all ways by and by.
     let each_with = |(at, turn): (usize, &Turn)| {
         let length = (at * STEP) as u64 % (2 * block + 1);
-        Turn { beside: (!beside.is_empty()).then_some(length), ..*turn }
+        Turn { beside: has_beside.then_some(length), ..*turn }
     };
     let turns: Vec<Turn> = in_pieces.iter().enumerate().map(each_with).collect();
-    let streams = turns.chunks(MESSAGES_IN_PIECES).zip(kinds.into_iter().cycle());
-    let some = streams.map(|(turns, kind)| stream(spec, block, ports, turns, kind));
-    // What a network finds when the first piece comes has to do with what came before it, not with what comes.
+    let streams = turns.chunks(MESSAGES_IN_PIECES).zip(apart(spec).into_iter().cycle());
+    streams.map(|(turns, kind)| stream(spec, block, &ports, turns, kind)).collect()
+}
+
+/// The same of a few pieces that end in the middle of blocks: what a network finds when the first piece comes has to do with what came
+/// before it, not with what comes.
+pub fn pieces_of_half_blocks<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    let ports: Vec<&str> = ports.into_iter().collect();
+    let has_pieces = spec.framing == Framing::Message && !spec.single_chunk;
+    let Some(port) = spec.input(Role::Input).filter(|_| has_pieces) else { return Vec::new() };
+    let block = spec.block_bytes.unwrap_or(MOST_REMAINDERS);
     let each = PIECE_BLOCKS * block + block / 2;
-    let firsts = besides().filter_map(|beside| {
-        let length = spec.input(Role::Input).and_then(|port| legal(port, block, PIECES * each))?;
-        let cuts = Cuts::Pieces { first: each, each, then_nothing: false };
+    let Some(length) = legal(port, block, PIECES * each) else { return Vec::new() };
+    let cuts = Cuts::Pieces { first: each, each, then_nothing: false };
+    let beside = if spec.inputs.iter().any(may_be_empty) { &BESIDE_PIECES[..] } else { &[] };
+    let besides = std::iter::once(None).chain(beside.iter().copied().map(Some));
+    let streams = besides.flat_map(|beside| {
         let turns = [0, KEPT].map(|number| Turn { number, length, beside, cuts });
-        Some(kinds.map(|kind| stream(spec, block, ports, &turns, kind)))
+        apart(spec).map(|kind| stream(spec, block, &ports, &turns, kind))
     });
-    firsts.flatten().chain(some).collect()
+    streams.collect()
+}
+
+/// How messages come in pieces: a host may give all that comes before a text when it has the first piece of it, and at once.
+fn apart(spec: &OperationSpec) -> [Kind; 2] {
+    let kind = Kind { apart: true, tag_last: spec.input(Role::TagIn).is_some(), ..Kind::default() };
+    [kind, Kind { first_with_head: true, ..kind }]
 }
 
 /// A stream of one message for each number, with a text that is cut by chance, as those of small numbers among

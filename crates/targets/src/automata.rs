@@ -31,7 +31,8 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         thorough: samples::thorough_streams(spec, ports()),
         rare: samples::kept_streams(spec, ports()),
         pieces: samples::pieces_of_blocks(spec, ports()),
-        apart: samples::pieces_of_any_length(spec, ports()),
+        half_blocks: samples::pieces_of_half_blocks(spec, ports()),
+        any_length: samples::pieces_of_any_length(spec, ports()),
     };
     let found =
         search(network, &samples).map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;

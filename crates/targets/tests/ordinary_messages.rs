@@ -21,7 +21,7 @@ const HELD: [&str; 7] =
     ["aes128-gcm", "aes128-ccm", "aes128-eax", "aes128-gcm-siv", "chacha20-poly1305", "ascon-aead128", "aegis-128l"];
 
 /// Those that are held to it for messages in pieces beside these.
-const HELD_IN_PIECES: [&str; 2] = ["aes128-ocb3", "aes128"];
+const HELD_IN_PIECES: [&str; 1] = ["aes128"];
 
 /// Streams of messages of an operation.
 const STREAMS: u64 = 24;

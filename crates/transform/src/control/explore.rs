@@ -84,7 +84,7 @@ pub type Sample = Vec<Vec<Vec<u128>>>;
 /// Why the network cannot do without a run-time scheduler.
 pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> Result<Automaton, NotFused> {
     let followed = Followed { samples, n_uncut: samples.len(), ..Followed::default() };
-    automaton_along(network, &followed, limits).map(|(automaton, _)| automaton)
+    automaton_along(network, &followed, limits)
 }
 
 /// Samples of different kinds.
@@ -98,17 +98,18 @@ pub struct Followed<'a> {
     pub rare: &'a [Sample],
     /// Messages in pieces of whole blocks, each a part of its sample.
     pub pieces: &'a [Sample],
-    /// The same in pieces of any length. What may come is in them, not what comes most.
-    pub apart: &'a [Sample],
+    /// The same in pieces of other lengths. What may come is in them, not what comes most.
+    pub apart: &'a [&'a [Sample]],
+    /// Whether whole messages are enough, and others are followed as far as there is room.
+    pub partly: bool,
 }
 
-/// The same, of samples of different kinds, and whether there was room for the states of all: those of whole messages there must be,
-/// others are followed as far as there is.
+/// The same, of samples of different kinds.
 ///
 /// # Errors
 ///
 /// As [`automaton_of`].
-pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) -> Result<(Automaton, bool), NotFused> {
+pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) -> Result<Automaton, NotFused> {
     for (at, instance) in network.instances.iter().enumerate() {
         let actor = network.actor_of(InstanceId(at as u32));
         if findings(actor).iter().any(|finding| matches!(finding.dependence, Dependence::Time { .. })) {
@@ -127,7 +128,7 @@ pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) 
         let mut explorer = Explorer::new(network, &slice, &wiring, limits, (general, late))?;
         let known_before = explorer.n_general();
         let n_late = explorer.late.len();
-        let all_followed = explorer.explore(followed)?;
+        explorer.explore(followed)?;
         if explorer.late.len() > n_late {
             (general, late) = (FxHashMap::default(), explorer.late);
             continue;
@@ -155,7 +156,7 @@ pub fn automaton_along(network: &Network, followed: &Followed, limits: &Limits) 
         super::loops::find(&mut automaton, network);
         super::congruence::read_once(&mut automaton, super::congruence::sums_come_to_light);
         super::residues::find(&mut automaton);
-        return Ok((automaton, all_followed));
+        return Ok(automaton);
     }
 }
 
@@ -366,8 +367,8 @@ impl<'a> Explorer<'a> {
         self.general.values().map(|general| general.slots.len()).sum()
     }
 
-    fn explore(&mut self, followed: &Followed) -> Result<bool, NotFused> {
-        let Followed { samples, n_uncut, rare, pieces, apart } = *followed;
+    fn explore(&mut self, followed: &Followed) -> Result<(), NotFused> {
+        let Followed { samples, n_uncut, rare, pieces, apart, partly } = *followed;
         // The first state knows what the variables of control begin with.
         let known = self
             .scalars
@@ -396,17 +397,19 @@ impl<'a> Explorer<'a> {
         let (uncut, cut) = samples.split_at(n_uncut);
         // What comes most comes first: where there is no room for all, chunks that come at once are left out before pieces that
         // programs give one by one.
-        let kinds =
-            [(uncut, Kind::Message), (rare, Kind::Rare), (pieces, Kind::Piece), (apart, Kind::Apart), (cut, Kind::Cut)];
-        for (sample, kind) in kinds.into_iter().flat_map(|(all, kind)| all.iter().map(move |sample| (sample, kind))) {
+        let first = [(uncut, Kind::Message), (rare, Kind::Rare), (pieces, Kind::Piece)].into_iter();
+        let apart = apart.iter().map(|apart| (*apart, Kind::Apart));
+        let kinds = first.chain(apart).chain([(cut, Kind::Cut)]);
+        for (sample, kind) in kinds.flat_map(|(all, kind)| all.iter().map(move |sample| (sample, kind))) {
             match self.follow(sample, kind) {
-                Err(refused) if kind == Kind::Message => return Err(refused),
-                Err(_) => return Ok(false),
-                Ok(()) if self.n_sampled_values > SAMPLED_VALUES => break,
-                Ok(()) => {}
+                Err(_) if partly && kind != Kind::Message => break,
+                followed => followed?,
+            }
+            if self.n_sampled_values > SAMPLED_VALUES {
+                break;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// With all that samples leave open, where few states come of it: no scheduler is needed behind what is complete.

@@ -30,8 +30,10 @@ pub struct Samples {
     pub rare: Vec<Sample>,
     /// Messages in pieces of whole blocks, each of which comes when nothing can be done with those before.
     pub pieces: Vec<Sample>,
-    /// Messages in pieces that end anywhere, each of which comes when nothing can be done with those before.
-    pub apart: Vec<Sample>,
+    /// The same in a few pieces that end within blocks.
+    pub half_blocks: Vec<Sample>,
+    /// The same in pieces that end anywhere.
+    pub any_length: Vec<Sample>,
 }
 
 /// The control automaton of a network along as many samples as there is room for, no larger than code is generated for.
@@ -40,19 +42,24 @@ pub struct Samples {
 ///
 /// Why there is no automaton along whole messages; `Ok(None)`: nothing of it that has room is worth it.
 pub fn search(network: &headrace_ir::Network, samples: &Samples) -> Result<Option<Automaton>, NotFused> {
-    let along = |all: &[Sample]| {
+    let along = |all: &[Sample], apart: &[&[Sample]], partly: bool| {
         let n_uncut = samples.n_uncut.min(all.len());
-        let Samples { rare, pieces, apart, .. } = samples;
-        let followed = Followed { samples: all, n_uncut, rare, pieces, apart };
-        automaton_along(network, &followed, &Limits::default())
+        let Samples { rare, pieces, .. } = samples;
+        automaton_along(network, &Followed { samples: all, n_uncut, rare, pieces, apart, partly }, &Limits::default())
     };
-    let (usual, all_followed) = along(&samples.usual)?;
-    // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room
-    // with those has none with more, and searching for that takes longest.
-    let more = all_followed && samples.thorough != samples.usual && fits(&usual);
-    let thorough = more.then(|| along(&samples.thorough).ok()).flatten();
-    let thorough = thorough.filter(|(found, all_followed)| *all_followed && fits(found));
-    let automaton = thorough.map_or(usual, |(found, _)| found);
+    let all_pieces = [&samples.half_blocks[..], &samples.any_length[..]];
+    let automaton = match along(&samples.usual, &all_pieces, false) {
+        // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room
+        // with those has none with more, and searching for that takes longest.
+        Ok(usual) if samples.thorough != samples.usual && fits(&usual) => {
+            along(&samples.thorough, &all_pieces, false).ok().filter(fits).unwrap_or(usual)
+        }
+        Ok(usual) => usual,
+        // Where pieces lead through too much, whole messages are still fast, and some pieces if there is room for them.
+        Err(_) => along(&samples.usual, &all_pieces[..1], false)
+            .or_else(|_| along(&samples.usual, &[], false))
+            .or_else(|_| along(&samples.usual, &[], true))?,
+    };
     Ok(if fits(&automaton) { Some(automaton) } else { automaton.typical(TYPICAL_STATES, MOST_EFFECTS) })
 }
 

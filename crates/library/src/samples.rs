@@ -191,7 +191,7 @@ pub fn ordinary_messages<'a>(
         let length =
             spec.input(Role::Input).map_or(Some(0), |port| legal(port, block, below(ORDINARY_BLOCKS * block, 0)))?;
         let each = 1 + below(ORDINARY_BLOCKS * block / 2, 4);
-        let cuts = Cuts::Pieces { first: each, each, then_nothing: random[4] % 2 == 0 };
+        let cuts = Cuts::Pieces { first: each, each, then_nothing: random[4].is_multiple_of(2) };
         let cuts = if in_pieces { cuts } else { Cuts::None };
         // The first brings the key, the others keep it.
         let number = RENEWED * (10 + (number * ORDINARY_MESSAGES + at) as usize) + if at > 0 { KEPT } else { 0 };

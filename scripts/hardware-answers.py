@@ -74,13 +74,19 @@ def main():
         # Records of some are all longer than what projects hold: then nothing passed.
         if ended.returncode:
             failed.add(one)
+            print(said)
         elif re.search(r"^[1-9][0-9]* passed", said, re.M):
             passed.add(one)
-        if ended.returncode:
-            print(said)
         print(f"{one[1]} {one[2]}: {(re.findall(r'[0-9]+ passed, .*', said) or ['no counts'])[-1]}", flush=True)
-    print(f"{place}: {len({one[1:] for one in passed})} operations of {len({one[1:] for one in found})} passed, {len(failed)} failed; with one or more that passed: "
-          f"{len({one[0] for one in passed})} primitives of {len({one[0] for one in found})}, {len({one[1] for one in passed})} parameter sets of {len({one[1] for one in found})}")
+    counts = [
+        f"{len({kind(one) for one in passed})} {name} of {len({kind(one) for one in found})}"
+        for name, kind in (
+            ("operations", lambda one: one[1:]),
+            ("primitives", lambda one: one[0]),
+            ("parameter sets", lambda one: one[1]),
+        )
+    ]
+    print(f"{place}: passed in one operation or more: {', '.join(counts)}; {len(failed)} failed")
     sys.exit(len(failed) > 0)
 
 

@@ -268,7 +268,7 @@ pub struct Part {
 
 /// How messages of a sample come, the most usual way first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Come {
+pub enum Arrival {
     /// Each at once.
     #[default]
     AtOnce,
@@ -278,9 +278,9 @@ pub enum Come {
     InChunks,
 }
 
-impl Come {
+impl Arrival {
     /// All of them, in their order.
-    pub const ALL: [Come; 3] = [Come::AtOnce, Come::InPieces, Come::InChunks];
+    pub const ALL: [Arrival; 3] = [Arrival::AtOnce, Arrival::InPieces, Arrival::InChunks];
 }
 
 /// What a sample came through.
@@ -291,7 +291,7 @@ pub struct Path {
     /// Whether these are all parts of it, not only the first ones.
     pub is_whole: bool,
     /// How messages of it come.
-    pub come: Come,
+    pub arrival: Arrival,
     /// Positions in [`Automaton::states`].
     pub states: BTreeSet<usize>,
 }

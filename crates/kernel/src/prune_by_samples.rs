@@ -8,7 +8,7 @@
 //! nobody expects an ordinary message to be slow.
 //! The other states are left to the run-time scheduler, which goes on from any state.
 
-use crate::automaton::{Automaton, Come, LastIteration, Path, Step};
+use crate::automaton::{Arrival, Automaton, LastIteration, Path, Step};
 use crate::different::Different;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -58,8 +58,8 @@ impl Automaton {
         let mut kept: BTreeSet<usize> = BTreeSet::new();
         let mut effects = 0;
         let mut met = Different::of(self);
-        for (come, whole) in Come::ALL.into_iter().flat_map(|come| [(come, true), (come, false)]) {
-            let is_of = |path: &&Path| path.n_parts > 0 && path.come == come && path.is_whole == whole;
+        for (arrival, whole) in Arrival::ALL.into_iter().flat_map(|arrival| [(arrival, true), (arrival, false)]) {
+            let is_of = |path: &&Path| path.n_parts > 0 && path.arrival == arrival && path.is_whole == whole;
             let parts = self.paths.iter().filter(is_of);
             // With how many more states each needs.
             let mut open: Vec<(&Path, usize)> = parts.map(|path| (path, 0)).collect();
@@ -145,7 +145,7 @@ mod tests {
         let path = |n_parts, states: &[usize]| Path {
             n_parts,
             is_whole: true,
-            come: Come::InChunks,
+            arrival: Arrival::InChunks,
             states: states.iter().copied().collect(),
         };
         let first = Path { is_whole: false, ..path(1, &[0, 2]) };
@@ -163,7 +163,7 @@ mod tests {
             |kept: &Automaton| -> Vec<String> { kept.states.iter().map(|state| state.description.clone()).collect() };
         // Messages that come at once go before, with however many states.
         let mut at_once = automaton.clone();
-        at_once.paths[0].come = Come::AtOnce;
+        at_once.paths[0].arrival = Arrival::AtOnce;
         assert_eq!(at_once.typical(4, 100).map(|kept| names(&kept).concat()).as_deref(), Some("acde"));
         let Some(mut kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };
         assert_eq!(names(&kept), ["a", "b", "c"]);

@@ -2,7 +2,7 @@
 
 use super::plain_word;
 use crate::automaton::{
-    Automaton, Come, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Step, Trips,
+    Arrival, Automaton, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Step, Trips,
 };
 use crate::{Block, Carry, Effect, Graph, Loop, NodeId, Object, Op, Residue};
 use headrace_source::Span;
@@ -30,12 +30,12 @@ pub fn text(automaton: &Automaton) -> String {
     }
     for path in &automaton.paths {
         let whole = if path.is_whole { "whole" } else { "part" };
-        let come = match path.come {
-            Come::AtOnce => "",
-            Come::InPieces => " pieces",
-            Come::InChunks => " chunks",
+        let arrival = match path.arrival {
+            Arrival::AtOnce => "",
+            Arrival::InPieces => " pieces",
+            Arrival::InChunks => " chunks",
         };
-        printer.line(&format!("path {} {whole}{come} {{{}}}", path.n_parts, numbers(&path.states)));
+        printer.line(&format!("path {} {whole}{arrival} {{{}}}", path.n_parts, numbers(&path.states)));
     }
     for part in &automaton.parts {
         let kind = if part.is_piece { "piece" } else { "message" };

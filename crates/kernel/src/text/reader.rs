@@ -3,8 +3,8 @@
 //! What it reads has the form of an automaton; whether it is one is what [`crate::verify`] tells.
 
 use crate::automaton::{
-    Automaton, Awaited, Come, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Part,
-    Path, Step, Trips, Update, Window,
+    Arrival, Automaton, Awaited, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next,
+    Part, Path, Step, Trips, Update, Window,
 };
 use crate::graph::MAX_BITS;
 use crate::{
@@ -310,13 +310,13 @@ impl Reader {
                     if !is_whole {
                         self.keyword("part")?;
                     }
-                    let come = match (self.takes("pieces"), self.takes("chunks")) {
-                        (true, _) => Come::InPieces,
-                        (_, true) => Come::InChunks,
-                        _ => Come::AtOnce,
+                    let arrival = match (self.takes("pieces"), self.takes("chunks")) {
+                        (true, _) => Arrival::InPieces,
+                        (_, true) => Arrival::InChunks,
+                        _ => Arrival::AtOnce,
                     };
                     let states = BTreeSet::from_iter(self.numbers()?);
-                    automaton.paths.push(Path { n_parts, is_whole, come, states });
+                    automaton.paths.push(Path { n_parts, is_whole, arrival, states });
                 }
                 kind @ ("message" | "piece") => {
                     let (from, to) = (self.number()?, self.number()?);

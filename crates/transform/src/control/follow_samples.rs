@@ -2,7 +2,7 @@
 //! goes on.
 
 use super::NotFused;
-use super::automaton::{Come, Part, Path};
+use super::automaton::{Arrival, Part, Path};
 use super::explore::{Explorer, Sample, Tree};
 use crate::kernel::evaluate::{Run, World};
 use std::collections::BTreeSet;
@@ -32,11 +32,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn come(self) -> Come {
+    fn arrival(self) -> Arrival {
         match self {
-            Kind::Message | Kind::Rare => Come::AtOnce,
-            Kind::Piece | Kind::Apart => Come::InPieces,
-            Kind::Cut => Come::InChunks,
+            Kind::Message | Kind::Rare => Arrival::AtOnce,
+            Kind::Piece | Kind::Apart => Arrival::InPieces,
+            Kind::Cut => Arrival::InChunks,
         }
     }
 
@@ -58,7 +58,7 @@ impl Explorer<'_> {
         };
         self.make_room(&mut world);
         let mut at = 0;
-        let mut path = Path { n_parts: 0, is_whole: false, come: kind.come(), states: BTreeSet::new() };
+        let mut path = Path { n_parts: 0, is_whole: false, arrival: kind.arrival(), states: BTreeSet::new() };
         let mut part_of: Option<Part> = None;
         let mut budget = SAMPLED_EFFECTS;
         let mut run = Run::default();

@@ -111,7 +111,8 @@ fn job(spec: &OperationSpec, variant: &str, engine: &str) -> Job {
 /// A length that a string of this role may have, where the operation has it: a usual one, else the least.
 fn length(spec: &OperationSpec, role: Role) -> usize {
     let Some(port) = spec.input(role) else { return 0 };
-    let usual = [16, 32, 12, 24, 8, 64].into_iter().find(|&bytes| port.sizes.allows(bytes));
+    let usual: &[u64] = if role == Role::Nonce { &[12, 16, 24, 8] } else { &[16, 32, 24, 8, 64] };
+    let usual = usual.iter().copied().find(|&bytes| port.sizes.allows(bytes));
     usual.unwrap_or_else(|| port.sizes.min()) as usize
 }
 
